@@ -1,0 +1,1 @@
+"""A reactive runtime for LLM agents."""

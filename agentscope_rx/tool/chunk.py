@@ -1,0 +1,60 @@
+"""What a running tool says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..message import GenerateReason, ToolResultState
+
+__all__ = ["ToolChunk", "ToolData", "ToolEnd", "ToolStop", "ToolText"]
+
+
+@dataclass(slots=True)
+class ToolText:
+    """A piece of text output."""
+
+    text: str
+    """The new text."""
+    progress: bool = False
+    """Whether this is progress for people, which is no part of the result."""
+
+
+@dataclass(slots=True)
+class ToolData:
+    """A piece of binary output: exactly one of `data` and `url`."""
+
+    block_id: str
+    """Pieces with one id are one block."""
+    media_type: str
+    """MIME type."""
+    data: str | None = None
+    """The new bytes in base64, padded on their own."""
+    url: str | None = None
+    """Where the content is."""
+    progress: bool = False
+    """Whether this is progress for people, which is no part of the result."""
+
+
+@dataclass(slots=True)
+class ToolStop:
+    """The tool asks that the reply stop after this batch."""
+
+    reason: str
+    """Why, for people."""
+    generate_reason: GenerateReason = GenerateReason.MIDDLEWARE_STOP_REQUESTED
+    """The reason that the reply then ends with."""
+
+
+@dataclass(slots=True)
+class ToolEnd:
+    """How the call ended; always the last chunk."""
+
+    state: ToolResultState
+    """The final state."""
+    metadata: dict[str, Any] | None = None
+    """What the tool said about its result."""
+
+
+ToolChunk: TypeAlias = ToolText | ToolData | ToolStop | ToolEnd
+"""Anything that a running tool says."""
