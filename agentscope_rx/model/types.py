@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..event import FinishReason
 from ..message import Msg
+from ..tool.schema import ToolSchema
 
 __all__ = [
     "ChatModel",
@@ -125,18 +126,6 @@ class ModelChunk:
         return isinstance(other, ModelChunk) and self.pieces == other.pieces
 
     __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSchema:
-    """A tool as the model is told of it."""
-
-    name: str
-    """The name that the model calls it by."""
-    description: str
-    """What it does, for the model to read."""
-    parameters: dict[str, Any]
-    """JSON Schema of the arguments: an object schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
