@@ -109,7 +109,7 @@ class ModelHTTPError(ModelError):
         self.status = status
         """HTTP status, None when no response came at all."""
         self.kind = kind
-        """The provider's own word for the failure (`rate_limit_error`, `invalid_request_error`, ...), if it gave one."""
+        """The provider's own word for the failure, such as `rate_limit_error`, if it gave one."""
 
 
 class ModelStreamError(ModelError):

@@ -10,7 +10,14 @@ from pydantic import AfterValidator, Field
 from ..identity import UtcDatetime, new_id, now
 from ..message.frozen import FrozenModel
 
-__all__ = ["METADATA_PARENT_SESSION_ID", "METADATA_TASK_ID", "AgentEventType", "BaseEvent", "FinishReason", "ReplyEvent"]
+__all__ = [
+    "METADATA_PARENT_SESSION_ID",
+    "METADATA_TASK_ID",
+    "AgentEventType",
+    "BaseEvent",
+    "FinishReason",
+    "ReplyEvent",
+]
 
 METADATA_TASK_ID = "taskId"
 """Metadata key: the task that a remote child agent works on."""

@@ -333,7 +333,7 @@ class ToolResultEndEvent(_ToolCallEvent):
     """How it ended."""
 
 
-# ------------------------------------------------------------------------------------------------ people and the outside
+# ---------------------------------------------------------------------------------------- people and the outside
 
 
 class ConfirmResult(FrozenModel):

@@ -19,7 +19,9 @@ def parse_arguments(raw: str) -> dict[str, Any]:
     try:
         value = json.loads(raw)
     except json.JSONDecodeError as error:
-        raise ValueError(f"the arguments are not valid JSON: {error.msg} at character {error.pos} of {len(raw)}") from None
+        raise ValueError(
+            f"the arguments are not valid JSON: {error.msg} at character {error.pos} of {len(raw)}"
+        ) from None
     except RecursionError:
         raise ValueError("the arguments are nested too deeply") from None
     if value is None:

@@ -70,7 +70,7 @@ class TextBlock(FrozenModel):
     """The block id of the events it came from, None if it came from none."""
 
     def __init__(self, text: str, **fields: Any) -> None:
-        super().__init__(text=text, **fields)
+        super().__init__(text=text, **fields)  # type: ignore[call-arg]
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
@@ -89,7 +89,7 @@ class ThinkingBlock(FrozenModel):
     """Encrypted thinking that only the provider can read; replayed unchanged."""
 
     def __init__(self, thinking: str, **fields: Any) -> None:
-        super().__init__(thinking=thinking, **fields)
+        super().__init__(thinking=thinking, **fields)  # type: ignore[call-arg]
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
@@ -106,7 +106,7 @@ class DataBlock(FrozenModel):
     """A file name, if there is one."""
 
     def __init__(self, source: Base64Source | URLSource | dict[str, Any], **fields: Any) -> None:
-        super().__init__(source=source, **fields)
+        super().__init__(source=source, **fields)  # type: ignore[call-arg]
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
@@ -183,7 +183,7 @@ class _LegacyMedia(FrozenModel):
     """Where the bytes are."""
 
     def __init__(self, source: Base64Source | URLSource | dict[str, Any], **fields: Any) -> None:
-        super().__init__(source=source, **fields)
+        super().__init__(source=source, **fields)  # type: ignore[call-arg]
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 

@@ -79,6 +79,7 @@ class Msg(FrozenModel):
     """The blocks that this role may hold and their names; None allows every block."""
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
+        """Make an instance of the class of the role."""
         if cls is Msg and (concrete := _class_of_role(fields.get("role"))) is not None:
             return object.__new__(concrete)  # type: ignore[return-value]
         return super().__new__(cls)
@@ -106,7 +107,7 @@ class Msg(FrozenModel):
             data["content"] = _as_blocks(data.get("content"))
         message = handler(data)
         if not message.name:
-            message.__dict__["name"] = message.role.value
+            object.__setattr__(message, "name", message.role.value)
         message._check_content()
         return message
 
@@ -116,7 +117,9 @@ class Msg(FrozenModel):
         classes, names = self._allowed
         for block in self.content:
             if not isinstance(block, classes):
-                raise ValueError(f"{self.role.name} message may only contain {names} blocks, got {type(block).__name__}")
+                raise ValueError(
+                    f"{self.role.name} message may only contain {names} blocks, got {type(block).__name__}"
+                )
 
     def get_text_content(self) -> str:
         r"""Return the text of all text blocks joined with `\n`, "" when there is none."""
