@@ -280,7 +280,9 @@ class MessageBuilder:
 
     def _open_slots(self) -> tuple[PartKey, ...]:
         opened = {PartKey(part, id) for part, slots in self._open.items() for id in slots}
-        return tuple(slot.key for slot in self._slots if slot.key in opened) if opened else ()
+        if not opened:
+            return ()
+        return tuple(slot.key for slot in self._slots if slot.key is not None and slot.key in opened)
 
     def message(self) -> AssistantMessage:
         """Return the message as it stands.

@@ -13,12 +13,13 @@ The fold applies the transitions alone, so that a filtered stream still folds; `
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from ..errors import MissingStartError, ProtocolError
-from ..message import Msg, ToolResultBlock, ToolUseBlock
+from ..message import DataBlock, Msg, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from .base import BaseEvent
 from .types import (
     AgentEndEvent,
@@ -197,6 +198,14 @@ RULES = (
 )  # fmt: skip
 """Law L2: everything opened is closed, in order."""
 
+_PART_OF_BLOCK: dict[type, Part] = {
+    TextBlock: Part.TEXT,
+    ThinkingBlock: Part.THINKING,
+    DataBlock: Part.DATA,
+    ToolUseBlock: Part.TOOL_CALL,
+    ToolResultBlock: Part.TOOL_RESULT,
+}
+
 _RULES: dict[tuple[Part, Phase], Rule] = {(rule.part, rule.phase): rule for rule in RULES}
 
 _EVENT_NAME: dict[tuple[Part, Phase], str] = {}
@@ -207,19 +216,21 @@ for _cls, _step in STEPS.items():
 class Lifecycle:
     """Follows one reply and refuses the first event that breaks the table; a refused event changes nothing."""
 
-    def __init__(self, message: Msg | None = None) -> None:
-        """Follow a reply from its start, or from `message` on: the reply as it stood at a pause."""
+    def __init__(self, message: Msg | None = None, opened: Iterable[PartKey] = ()) -> None:
+        """Follow a reply from its start, or from where `message` stood with the parts in `opened` open."""
         self._states: dict[PartKey, State] = {}
         self._open: dict[Part, set[str]] = {part: set() for part in Part}
         if message is not None:
             self._seed(message)
+        for key in opened:
+            self._states[key] = State.OPEN
+            self._open[key.part].add(key.id)
 
     def _seed(self, message: Msg) -> None:
         for block in message.content:
-            if isinstance(block, ToolUseBlock):
-                self._states[PartKey(Part.TOOL_CALL, block.id)] = State.CLOSED
-            elif isinstance(block, ToolResultBlock):
-                self._states[PartKey(Part.TOOL_RESULT, block.id)] = State.CLOSED
+            part, id = _PART_OF_BLOCK.get(type(block)), getattr(block, "id", None)
+            if part is not None and id is not None:
+                self._states[PartKey(part, id)] = State.CLOSED
 
     def advance(self, event: BaseEvent) -> None:
         """Let an event happen.

@@ -26,7 +26,7 @@ from ..message import (
     parse_arguments,
 )
 from .lifecycle import Part, PartKey, describe
-from .types import ToolResultDataDeltaEvent
+from .types import DataBlockDeltaEvent, ToolResultDataDeltaEvent
 
 __all__ = ["SLOT_OF_PART", "CallSlot", "ResultSlot", "Slot", "fixed_slot", "restore_slot"]
 
@@ -90,17 +90,19 @@ class _Bytes:
         self._url = source.url if isinstance(source, URLSource) else None
         self._pieces = [base64.b64decode(source.data)] if isinstance(source, Base64Source) and source.data else []
 
-    def append(self, event: Any) -> None:
+    def append(self, event: DataBlockDeltaEvent | ToolResultDataDeltaEvent) -> None:
         if (event.url is not None and (self._pieces or self._url)) or (event.data is not None and self._url):
             raise ProtocolError(f"a data block is bytes or one link, not both: got {describe(event)}")
         if event.url is not None:
             self._url = event.url
             return
+        data = event.data
+        assert data is not None, "an event has exactly one of data and url"
         try:
-            self._pieces.append(base64.b64decode(event.data, validate=True))
+            self._pieces.append(base64.b64decode(data, validate=True))
         except (binascii.Error, ValueError):
             raise RemoteProtocolError(
-                f"each piece of data must be padded base64 on its own: got {len(event.data)} characters that are not, "
+                f"each piece of data must be padded base64 on its own: got {len(data)} characters that are not, "
                 f"in {describe(event)}"
             ) from None
 
