@@ -1,0 +1,253 @@
+"""From what a model says to events: the one place where blocks open and close (law L2).
+
+The rules, of section 2.4 of the second source document, made exact:
+
+* text closes thinking, thinking closes text, a tool-call piece closes both; data, usage, empty and finish-only
+  chunks close nothing;
+* a tool call ends when the adapter says that it is complete, else at the end of the model call, and is never
+  reopened, whatever chunk it is missing from; it starts when its name is known;
+* what is still open at the end ends in the order in which it started, before MODEL_CALL_END;
+* empty deltas are not emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+from ..event import (
+    AgentEvent,
+    DataBlockDeltaEvent,
+    DataBlockEndEvent,
+    DataBlockStartEvent,
+    FinishReason,
+    ModelCallEndEvent,
+    Part,
+    TextBlockDeltaEvent,
+    TextBlockEndEvent,
+    TextBlockStartEvent,
+    ThinkingBlockDeltaEvent,
+    ThinkingBlockEndEvent,
+    ThinkingBlockStartEvent,
+    ToolCallDeltaEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+)
+from ..identity import new_id
+from ..model import (
+    DataPiece,
+    FinishPiece,
+    ModelChunk,
+    TextPiece,
+    ThinkingPiece,
+    ToolCallPiece,
+    UsagePiece,
+)
+
+__all__ = ["Assembler"]
+
+
+class _Call:
+    """One tool call on its way."""
+
+    __slots__ = ("early", "ended", "id", "signature")
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        """Its id in events, None until it has started."""
+        self.early: list[str] = []
+        """Arguments that came before the name."""
+        self.signature: str | None = None
+        self.ended = False
+
+
+class Assembler:
+    """Turns the chunks of one model call into events, all fresh: numbered 0, for publication to stamp.
+
+    Args:
+        reply_id: The reply that the events belong to.
+        model_call_id: The model call.
+        taken_ids: The tool call ids of the reply so far; a provider's id that is among them gets `~2`, `~3`, ...
+    """
+
+    def __init__(self, reply_id: str, model_call_id: str, taken_ids: Container[str] = ()) -> None:
+        self._reply_id = reply_id
+        self._model_call_id = model_call_id
+        self._taken = taken_ids
+        self._given: set[str] = set()
+        self._text_id: str | None = None
+        self._thinking_id: str | None = None
+        self._data_ids: dict[str, str] = {}
+        self._calls: dict[int | str, _Call] = {}
+        self._open: dict[tuple[Part, str], Any] = {}
+        self._usage: dict[str, int] = {}
+        self._finish = FinishPiece(FinishReason.UNKNOWN)
+
+    def feed(self, chunk: ModelChunk) -> list[AgentEvent]:
+        """Return the events of one chunk, in order."""
+        events: list[AgentEvent] = []
+        for piece in chunk.pieces:
+            _HANDLERS[type(piece)](self, piece, events)
+        return events
+
+    def finish(self, reason: FinishReason | None = None) -> list[AgentEvent]:
+        """Return the ENDs of everything that is open, and MODEL_CALL_END.
+
+        Args:
+            reason: Why the call ended, when the model did not live to say it.
+        """
+        events: list[AgentEvent] = []
+        for call in self._calls.values():
+            if call.id is None:
+                self._start_call(call, None, "", events)
+        for part, id in list(self._open):
+            self._end(part, id, events)
+        events.append(
+            ModelCallEndEvent(
+                reply_id=self._reply_id,
+                model_call_id=self._model_call_id,
+                finish_reason=reason or self._finish.reason,
+                raw_finish_reason=self._finish.raw,
+                seq=0,
+                **self._usage,
+            )
+        )
+        return events
+
+    # ------------------------------------------------------------------------------------------------ the pieces
+
+    def _on_text(self, piece: TextPiece, events: list[AgentEvent]) -> None:
+        if not piece.text:
+            return
+        if self._text_id is None:
+            self._end_thinking(events)
+            self._text_id = new_id()
+            self._open[Part.TEXT, self._text_id] = None
+            events.append(TextBlockStartEvent(reply_id=self._reply_id, block_id=self._text_id, seq=0))
+        events.append(TextBlockDeltaEvent(reply_id=self._reply_id, block_id=self._text_id, delta=piece.text, seq=0))
+
+    def _on_thinking(self, piece: ThinkingPiece, events: list[AgentEvent]) -> None:
+        ends = piece.signature is not None or piece.redacted_data is not None
+        if not piece.text and not ends:
+            return
+        if self._thinking_id is None:
+            self._end_text(events)
+            self._thinking_id = new_id()
+            self._open[Part.THINKING, self._thinking_id] = None
+            events.append(ThinkingBlockStartEvent(reply_id=self._reply_id, block_id=self._thinking_id, seq=0))
+        if piece.text:
+            events.append(
+                ThinkingBlockDeltaEvent(reply_id=self._reply_id, block_id=self._thinking_id, delta=piece.text, seq=0)
+            )
+        if ends:
+            self._open[Part.THINKING, self._thinking_id] = piece
+            self._end_thinking(events)
+
+    def _on_data(self, piece: DataPiece, events: list[AgentEvent]) -> None:
+        key = piece.id or piece.media_type
+        block_id = self._data_ids.get(key)
+        if block_id is None:
+            block_id = self._data_ids[key] = new_id()
+            self._open[Part.DATA, block_id] = None
+            events.append(
+                DataBlockStartEvent(reply_id=self._reply_id, block_id=block_id, media_type=piece.media_type, seq=0)
+            )
+        if piece.data or piece.url:
+            events.append(
+                DataBlockDeltaEvent(
+                    reply_id=self._reply_id,
+                    block_id=block_id,
+                    media_type=piece.media_type,
+                    data=piece.data or None,
+                    url=piece.url,
+                    seq=0,
+                )
+            )
+
+    def _on_tool_call(self, piece: ToolCallPiece, events: list[AgentEvent]) -> None:
+        self._end_thinking(events)
+        self._end_text(events)
+        call = self._calls.get(piece.key)
+        if call is None:
+            call = self._calls[piece.key] = _Call()
+        if call.ended:
+            return
+        if call.id is None and piece.name:
+            self._start_call(call, piece.id, piece.name, events)
+        if piece.signature is not None:
+            call.signature = piece.signature
+        if piece.arguments:
+            if call.id is None:
+                call.early.append(piece.arguments)
+            else:
+                self._more_arguments(call.id, piece.arguments, events)
+        if piece.complete and call.id is not None:
+            self._end(Part.TOOL_CALL, call.id, events)
+
+    def _on_usage(self, piece: UsagePiece, events: list[AgentEvent]) -> None:
+        for name in ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"):
+            if (figure := getattr(piece, name)) is not None:
+                self._usage[name] = figure
+
+    def _on_finish(self, piece: FinishPiece, events: list[AgentEvent]) -> None:
+        self._finish = piece
+
+    # ------------------------------------------------------------------------------------------------ the moves
+
+    def _start_call(self, call: _Call, provider_id: str | None, name: str, events: list[AgentEvent]) -> None:
+        call.id = self._unused(provider_id or f"call_{new_id()}")
+        self._open[Part.TOOL_CALL, call.id] = call
+        events.append(ToolCallStartEvent(reply_id=self._reply_id, tool_call_id=call.id, tool_call_name=name, seq=0))
+        if call.early:
+            self._more_arguments(call.id, "".join(call.early), events)
+
+    def _more_arguments(self, call_id: str, arguments: str, events: list[AgentEvent]) -> None:
+        events.append(ToolCallDeltaEvent(reply_id=self._reply_id, tool_call_id=call_id, delta=arguments, seq=0))
+
+    def _unused(self, id: str) -> str:
+        candidate, number = id, 1
+        while candidate in self._given or candidate in self._taken:
+            number += 1
+            candidate = f"{id}~{number}"
+        self._given.add(candidate)
+        return candidate
+
+    def _end_text(self, events: list[AgentEvent]) -> None:
+        if self._text_id is not None:
+            self._end(Part.TEXT, self._text_id, events)
+
+    def _end_thinking(self, events: list[AgentEvent]) -> None:
+        if self._thinking_id is not None:
+            self._end(Part.THINKING, self._thinking_id, events)
+
+    def _end(self, part: Part, id: str, events: list[AgentEvent]) -> None:
+        last_words = self._open.pop((part, id))
+        match part:
+            case Part.TEXT:
+                self._text_id = None
+                events.append(TextBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0))
+            case Part.THINKING:
+                self._thinking_id = None
+                proof = (
+                    {}
+                    if last_words is None
+                    else {"signature": last_words.signature, "redacted_data": last_words.redacted_data}
+                )
+                events.append(ThinkingBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0, **proof))
+            case Part.DATA:
+                events.append(DataBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0))
+            case _:
+                last_words.ended = True
+                events.append(
+                    ToolCallEndEvent(reply_id=self._reply_id, tool_call_id=id, signature=last_words.signature, seq=0)
+                )
+
+
+_HANDLERS: dict[type, Callable[[Assembler, Any, list[AgentEvent]], None]] = {
+    TextPiece: Assembler._on_text,
+    ThinkingPiece: Assembler._on_thinking,
+    DataPiece: Assembler._on_data,
+    ToolCallPiece: Assembler._on_tool_call,
+    UsagePiece: Assembler._on_usage,
+    FinishPiece: Assembler._on_finish,
+}

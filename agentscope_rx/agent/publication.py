@@ -1,0 +1,151 @@
+"""Publication: the last stage of a reply, through which every event goes once.
+
+It numbers the events, folds them into the live message, and makes sure that whoever subscribes sees a lawful stream:
+AGENT_RESULT directly before AGENT_END, nothing after it, and an end even where the stages before gave none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reactivex import Observable, abc
+
+from ..errors import AgentScopeError, LocalProtocolError, ProtocolError
+from ..event import (
+    AgentEndEvent,
+    AgentErrorInfo,
+    AgentEvent,
+    AgentResultEvent,
+    FinishReason,
+    MessageBuilder,
+    ModelCallEndEvent,
+    RequestStopEvent,
+)
+from ..event.lifecycle import describe
+from ..identity import new_id
+from ..message import GenerateReason
+from .closing import FAILED, INTERRUPTED, closing_events
+
+__all__ = ["Publication"]
+
+
+class Publication:
+    """The published side of one reply: its number, its live message, and what the loop must know of it."""
+
+    def __init__(self, reply_id: str) -> None:
+        self.reply_id = reply_id
+        """The reply."""
+        self.builder = MessageBuilder()
+        """The live message: the fold of what was published."""
+        self.finish_reason = FinishReason.UNKNOWN
+        """Why the last model call ended."""
+        self.stop: RequestStopEvent | None = None
+        """The first request to stop."""
+        self._seq = 0
+
+    def publish(self, source: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        """Publish the events of a reply.
+
+        Emits every event of the source, numbered, and AGENT_RESULT before AGENT_END. When the source fails or
+        completes before AGENT_END, what is open is closed and AGENT_END comes first. Disposing publishes nothing more,
+        but the live message is closed all the same, as interrupted.
+
+        Raises:
+            LocalProtocolError: as on_error, when an event breaks the lifecycle or comes after AGENT_END.
+        """
+
+        def subscribe(
+            observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            def on_next(event: AgentEvent) -> None:
+                try:
+                    if self.builder.ended:
+                        raise LocalProtocolError(f"AGENT_END comes last: got {describe(event)} after it")
+                    if isinstance(event, AgentEndEvent) and event.source is None:
+                        self._end(event, observer.on_next)
+                        return
+                    event = self._accept(event)
+                except ProtocolError as error:
+                    on_error(_blame(error))
+                    return
+                observer.on_next(event)
+
+            def on_error(error: Exception) -> None:
+                self._close(
+                    AgentEndEvent(**self._ending(FAILED.generate_reason), error=_describe(error)), observer.on_next
+                )
+                observer.on_error(error)
+
+            def on_completed() -> None:
+                self._close(AgentEndEvent(**self._ending(GenerateReason.MODEL_STOP)), observer.on_next)
+                observer.on_completed()
+
+            return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
+
+    def settle(self) -> None:
+        """Close the live message of a reply that nobody follows any more, as interrupted; emits nothing."""
+        self._close(AgentEndEvent(**self._ending(INTERRUPTED.generate_reason)), lambda event: None)
+
+    def _close(self, end: AgentEndEvent, emit: Callable[[AgentEvent], Any]) -> None:
+        if self.builder.ended or self.builder.reply_id is None:
+            return
+        closing = INTERRUPTED if end.generate_reason is INTERRUPTED.generate_reason else FAILED
+        for event in closing_events(self.builder, closing):
+            emit(self._accept(event))
+        self._end(end, emit)
+
+    def _end(self, end: AgentEndEvent, emit: Callable[[AgentEvent], Any]) -> None:
+        ending = {"generate_reason": end.generate_reason, "structured_output": end.structured_output}
+        result = self.builder.message().model_copy(update=ending)
+        emit(self._accept(AgentResultEvent(reply_id=self.reply_id, result=result, seq=0)))
+        emit(self._accept(end))
+
+    def _accept(self, event: AgentEvent) -> AgentEvent:
+        if event.source is None:
+            number = self._seq + 1
+            if event.seq == 0:
+                # Fresh, and nobody's but ours: stamping it costs a thirtieth of a copy.
+                event.__dict__["seq"] = number
+            else:
+                event = event.model_copy(update={"seq": number, "id": new_id()})
+            self.builder.apply(event)
+            self._seq = number
+        note = _NOTES.get(type(event))
+        if note is not None:
+            note(self, event)
+        return event
+
+    def _ending(self, reason: GenerateReason) -> dict[str, Any]:
+        return {"reply_id": self.reply_id, "generate_reason": reason, "seq": 0}
+
+    def _note_model_call(self, event: ModelCallEndEvent) -> None:
+        if event.source is None:
+            self.finish_reason = event.finish_reason
+
+    def _note_stop(self, event: RequestStopEvent) -> None:
+        if event.source is None and self.stop is None:
+            self.stop = event
+
+
+_NOTES: dict[type, Callable[[Publication, Any], None]] = {
+    ModelCallEndEvent: Publication._note_model_call,
+    RequestStopEvent: Publication._note_stop,
+}
+
+
+def _blame(error: ProtocolError) -> LocalProtocolError:
+    """Whoever put the event into the stream is in this process."""
+    if isinstance(error, LocalProtocolError):
+        return error
+    blamed = LocalProtocolError(f"a stage of the agent, or a middleware, broke the stream: {error}")
+    blamed.__cause__ = error
+    return blamed
+
+
+def _describe(error: Exception) -> AgentErrorInfo:
+    """Say what happened; the text of an error that is not ours could hold anything and stays out."""
+    own = isinstance(error, AgentScopeError)
+    return AgentErrorInfo(type=type(error).__name__, message=str(error) if own else "an unexpected error")

@@ -1,0 +1,33 @@
+"""Operators (floor 3): Observable in, Observable out, one in each file, for `.pipe(...)`.
+
+Import them from here, so that RxPY's own keep their usual name in the same file:
+
+    from reactivex import operators as ops
+    from agentscope_rx.operators import of_type, to_message
+"""
+
+from .accumulate_text import AccumulatedText, accumulate_text
+from .from_source import from_source
+from .group_by_block import BlockKey, BlockStream, group_by_block
+from .of_reply import of_reply
+from .of_type import of_type
+from .operator import Operator
+from .scan_message import MessageView, scan_message
+from .to_message import to_message
+from .verify_events import verify_events
+
+__all__ = [
+    "AccumulatedText",
+    "BlockKey",
+    "BlockStream",
+    "MessageView",
+    "Operator",
+    "accumulate_text",
+    "from_source",
+    "group_by_block",
+    "of_reply",
+    "of_type",
+    "scan_message",
+    "to_message",
+    "verify_events",
+]

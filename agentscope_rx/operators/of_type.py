@@ -1,0 +1,29 @@
+"""`of_type`: keep the events of some classes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from reactivex import operators as ops
+
+from ..event import BaseEvent
+from .operator import Operator
+
+__all__ = ["of_type"]
+
+E = TypeVar("E", bound=BaseEvent)
+
+
+def of_type(*classes: type[E]) -> Operator[Any, E]:
+    """Keep the events that are of one of `classes`, in order.
+
+    Emits a subset of the source; completes and fails with it.
+
+    Example:
+        `agent.stream_events("hi").pipe(of_type(TextBlockDeltaEvent))`
+    """
+
+    def wanted(event: Any) -> bool:
+        return isinstance(event, classes)
+
+    return ops.filter(wanted)

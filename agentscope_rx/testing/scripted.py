@@ -1,0 +1,213 @@
+"""A test double for a model: it says what it is told to say, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from ..errors import ModelTruncatedError
+from ..event import FinishReason
+from ..model import (
+    DataPiece,
+    FinishPiece,
+    ModelChunk,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    ToolCallPiece,
+    UsagePiece,
+)
+
+__all__ = [
+    "ScriptedModel",
+    "TurnItem",
+    "chunk",
+    "data",
+    "delay",
+    "error",
+    "finish",
+    "text",
+    "thinking",
+    "tool_call",
+    "truncate",
+    "usage",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Say:
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: str
+    id: str | None
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    items: tuple[_Say | _Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Delay:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Raise:
+    error: BaseException
+
+
+TurnItem: TypeAlias = _Say | _Call | _Chunk | _Delay | _Raise
+"""One thing that a scripted turn does; made by the functions of this module."""
+
+
+def text(text: str) -> TurnItem:
+    """Say a piece of the answer."""
+    return _Say(TextPiece(text))
+
+
+def thinking(text: str, signature: str | None = None, redacted_data: str | None = None) -> TurnItem:
+    """Think aloud; a signature or redacted data ends the block."""
+    return _Say(ThinkingPiece(text, signature, redacted_data))
+
+
+def tool_call(name: str, arguments: Mapping[str, Any] | str = "", id: str | None = None, pieces: int = 1) -> TurnItem:
+    """Call a tool.
+
+    Args:
+        name: The tool.
+        arguments: The arguments as a mapping, or as raw JSON text, well-formed or not.
+        id: The id of the call; `call_1`, `call_2`, ... over the life of the model when None.
+        pieces: Into how many nearly equal deltas the arguments are split, one chunk each.
+    """
+    raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return _Call(name, raw, id, pieces)
+
+
+def data(media_type: str, content: bytes) -> TurnItem:
+    """Show a piece of binary content."""
+    return _Say(DataPiece(media_type, base64.b64encode(content).decode()))
+
+
+def usage(
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    cached_input_tokens: int | None = None,
+    reasoning_tokens: int | None = None,
+) -> TurnItem:
+    """Say what the call has cost so far."""
+    return _Say(UsagePiece(input_tokens, output_tokens, cached_input_tokens, reasoning_tokens))
+
+
+def finish(reason: FinishReason | str) -> TurnItem:
+    """Say why the model stops; without it, `tool_calls` after a call and `stop` otherwise."""
+    return _Say(FinishPiece(FinishReason(reason), str(reason)))
+
+
+def truncate() -> TurnItem:
+    """Break off without a finish, as a connection that is cut does."""
+    return _Raise(ModelTruncatedError("the scripted stream was cut off"))
+
+
+def delay(seconds: float) -> TurnItem:
+    """Say nothing for some seconds; 0 gives way to other tasks once."""
+    return _Delay(seconds)
+
+
+def error(exception: BaseException) -> TurnItem:
+    """Fail."""
+    return _Raise(exception)
+
+
+def chunk(*items: TurnItem) -> TurnItem:
+    """Say several things in one chunk."""
+    for item in items:
+        if not isinstance(item, _Say | _Call):
+            raise TypeError(f"a chunk holds what a model says: got {type(item).__name__.strip('_').lower()}")
+    return _Chunk(items)  # type: ignore[arg-type]
+
+
+class ScriptedModel:
+    """A `ChatModel` that plays a script: one turn for each model call, one chunk for each item.
+
+    Args:
+        turns: The turns, each a list of what `text`, `thinking`, `tool_call`, `data`, `usage`, `finish`, `truncate`,
+            `delay`, `error` and `chunk` make.
+        model_name: The name in MODEL_CALL_START.
+    """
+
+    def __init__(self, turns: Sequence[Sequence[TurnItem]], model_name: str = "scripted") -> None:
+        self.model_name = model_name
+        """The name in MODEL_CALL_START."""
+        self.requests: list[ModelRequest] = []
+        """What the model was sent, call by call."""
+        self._turns = [tuple(turn) for turn in turns]
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Play the next turn.
+
+        Raises:
+            AssertionError: there is no turn left.
+        """
+        with self._lock:
+            number = len(self.requests)
+            self.requests.append(request)
+        assert number < len(self._turns), f"the script has {len(self._turns)} turns; this is model call {number + 1}"
+        finished = called = False
+        for item in self._turns[number]:
+            if isinstance(item, _Delay):
+                await asyncio.sleep(item.seconds)
+                continue
+            if isinstance(item, _Raise):
+                raise item.error
+            for pieces in self._chunks(item):
+                finished = finished or any(isinstance(piece, FinishPiece) for piece in pieces)
+                called = called or any(isinstance(piece, ToolCallPiece) for piece in pieces)
+                yield ModelChunk(*pieces)
+        if not finished:
+            reason = FinishReason.TOOL_CALLS if called else FinishReason.STOP
+            yield ModelChunk(FinishPiece(reason, str(reason)))
+
+    def _chunks(self, item: _Say | _Call | _Chunk) -> Iterator[tuple[Piece, ...]]:
+        match item:
+            case _Say():
+                yield (item.piece,)
+            case _Call():
+                for piece in self._call_pieces(item):
+                    yield (piece,)
+            case _Chunk():
+                yield tuple(piece for part in item.items for pieces in self._chunks(part) for piece in pieces)
+
+    def _call_pieces(self, call: _Call) -> Iterator[ToolCallPiece]:
+        with self._lock:
+            self._calls += 1
+            key = self._calls
+        deltas = _split(call.arguments, call.pieces)
+        yield ToolCallPiece(key, id=call.id or f"call_{key}", name=call.name, arguments=deltas[0])
+        for delta in deltas[1:]:
+            yield ToolCallPiece(key, arguments=delta)
+
+
+def _split(text: str, count: int) -> list[str]:
+    """Split into `count` parts whose lengths differ by one at most."""
+    if count < 1:
+        raise ValueError(f"pieces is at least 1: got {count}")
+    short, longer = divmod(len(text), count)
+    cuts = [0]
+    for index in range(count):
+        cuts.append(cuts[-1] + short + (index < longer))
+    return [text[start:end] for start, end in pairwise(cuts)]
