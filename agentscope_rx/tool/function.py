@@ -1,0 +1,138 @@
+"""Functions as tools."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from pydantic import BaseModel
+
+from ..context import RuntimeContext
+from ..errors import ToolError
+from .base import Tool
+from .callables import plain, without_partials
+from .docstring import parse_docstring
+from .emitter import ToolEmitter
+from .parameters import Parameters
+from .schema import ToolSchema
+
+__all__ = ["FunctionTool", "tool"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class FunctionTool(Tool, Generic[P, R]):
+    """A function that a model may call; calling the object calls the function.
+
+    The function may be synchronous (it runs in a thread), asynchronous (it runs on the event loop), or a generator of
+    either kind (what it yields is the result, as it comes). Methods, partials and objects with `__call__` will do.
+
+    The model sees the parameters that it can write. Those typed `ToolEmitter`, `RuntimeContext`, a class that the
+    context holds, or a class that has no JSON schema are injected. Arguments are validated and converted by
+    pydantic; null for a parameter that cannot be null means "not given".
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        concurrency_safe: bool = True,
+        parameters: Mapping[str, Any] | type[BaseModel] | None = None,
+    ) -> None:
+        """Make a tool of a function.
+
+        Args:
+            function: The function.
+            name: Its name for the model, by default its own.
+            description: What it does, for the model, by default its docstring up to the first section.
+            concurrency_safe: Whether a call may run beside other calls of the same turn.
+            parameters: The JSON schema of the arguments, if not that of the signature: a schema, which is shown as it
+                is while the signature still validates, or a pydantic model, which also validates; its fields become
+                the keyword arguments.
+
+        Raises:
+            ToolError: the function cannot be a tool, or `parameters` does not fit it.
+        """
+        if isinstance(function, type) or not callable(function):
+            raise ToolError(f"a tool is a function, a method or an object with __call__, got {function!r}")
+        functools.update_wrapper(self, function, updated=())
+        inner = without_partials(function)
+        named: Any = inner if inspect.isroutine(inner) else type(inner)
+        self.name = named.__name__ if name is None else name
+        if not _NAME.fullmatch(self.name):
+            raise ToolError(f"{self.name!r} is no name for a tool: expected 1 to 64 of A-Z a-z 0-9 _ -; pass name=")
+        docstring = parse_docstring(plain(inner).__doc__ or named.__doc__)
+        self.description = docstring.description if description is None else description
+        self.concurrency_safe = concurrency_safe
+        self.function = function
+        """The function itself."""
+        self._custom = parameters
+        try:
+            self._parameters = Parameters(function, docstring.parameters, parameters)
+        except ToolError as error:
+            raise ToolError(f"{named.__qualname__} cannot be a tool: {error}") from error
+
+    def schema(self, context: RuntimeContext) -> ToolSchema:
+        """Return what the model is told of the tool in this context; nobody changes what is returned."""
+        return ToolSchema(self.name, self.description, self._parameters.schema(context.types()))
+
+    def bind(self, arguments: dict[str, Any], context: RuntimeContext, emitter: ToolEmitter) -> Callable[[], R]:
+        """Return one call of the function, with its arguments validated and the rest injected.
+
+        Raises:
+            ToolError: an argument is missing, unknown or wrong, or the context lacks an object to inject.
+        """
+        available: dict[type, object] = {cls: context.get(cls) for cls in context.types()}
+        available |= {RuntimeContext: context, type(context): context, ToolEmitter: emitter}
+        return functools.partial(self.function, **self._parameters.bind(arguments, available))
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, as if it were no tool."""
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
+        """Bind to an object, as a method does, where the function is defined in a class."""
+        if instance is None:
+            return self
+        return FunctionTool(
+            MethodType(self.function, instance),
+            name=self.name,
+            description=self.description,
+            concurrency_safe=self.concurrency_safe,
+            parameters=self._custom,
+        )
+
+    def __repr__(self) -> str:
+        return f"FunctionTool({self.name!r})"
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    concurrency_safe: bool = True,
+    parameters: Mapping[str, Any] | type[BaseModel] | None = None,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a `FunctionTool` of a function, which can still be called as before: `@tool` or `@tool(name=…)`.
+
+    Takes the keyword arguments of `FunctionTool`.
+
+    Raises:
+        ToolError: the function cannot be a tool.
+    """
+    if function is None:
+        return functools.partial(FunctionTool, **options)
+    return FunctionTool(function, **options)

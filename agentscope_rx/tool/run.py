@@ -1,0 +1,128 @@
+"""Running one tool call as a stream of chunks."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from ..context import RuntimeContext
+from ..errors import ToolError
+from ..message import ToolResultState, ToolUseBlock, parse_arguments
+from .base import Tool
+from .channel import Channel, ToolCancelled
+from .chunk import ToolChunk, ToolEnd, ToolText
+from .emitter import ToolEmitter
+from .perform import perform
+
+__all__ = ["run_tool"]
+
+_log = logging.getLogger(__name__)
+
+_WORST_LAST = (
+    ToolResultState.RUNNING,
+    ToolResultState.SUCCESS,
+    ToolResultState.DENIED,
+    ToolResultState.INTERRUPTED,
+    ToolResultState.ERROR,
+)
+
+
+async def run_tool(
+    call: ToolUseBlock, tool: Tool | None, context: RuntimeContext, *, buffer: int = 64
+) -> AsyncGenerator[ToolChunk, None]:
+    """Run one tool call.
+
+    Nothing runs before the first chunk is asked for. An unknown tool, arguments that do not fit and anything that
+    the tool raises become text for the model, and the state ERROR; a tool that cancels itself, the state INTERRUPTED.
+    Only KeyboardInterrupt goes through.
+
+    Closing or cancelling the generator cancels the call: a coroutine is cancelled and waited for, a thread is told by
+    `ToolCancelled` when it next emits or yields, and is not waited for. Nothing of it is emitted afterwards.
+
+    Args:
+        call: The call. Its `input` is copied, so the tool cannot change the conversation.
+        tool: The tool, None when there is none of this name.
+        context: Where the tool's injected parameters come from.
+        buffer: How many chunks the tool may be ahead of the consumer.
+
+    Yields:
+        What the tool says, in order; then exactly one `ToolEnd`.
+    """
+    if tool is None:
+        yield ToolText(f"ToolNotFoundError: The tool named {call.name!r} doesn't exist.")
+        yield ToolEnd(ToolResultState.ERROR)
+        return
+    channel: Channel[ToolChunk] = Channel(buffer)
+    # A task of its own tells a CancelledError that the tool raises from one that is meant for us.
+    task = asyncio.create_task(_outcome(call, tool, context, channel), name=f"tool {tool.name}")
+    task.add_done_callback(lambda _: channel.close())
+    end = ToolEnd(ToolResultState.SUCCESS)
+    last = ""
+    try:
+        while await channel.ready():
+            chunk = channel.take()
+            if isinstance(chunk, ToolEnd):
+                end = _joined(end, chunk)
+                continue
+            yield chunk
+            if isinstance(chunk, ToolText) and not chunk.progress:
+                last = chunk.text
+        error = task.result()
+    finally:
+        channel.close()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+    if error is not None:
+        state, text = _told(error)
+        yield ToolText(text if not last or last.endswith("\n") else f"\n{text}")
+        end = _joined(end, ToolEnd(state))
+    yield end
+
+
+async def _outcome(
+    call: ToolUseBlock, tool: Tool, context: RuntimeContext, channel: Channel[ToolChunk]
+) -> BaseException | None:
+    try:
+        body = tool.bind(_arguments(call), context, ToolEmitter(channel.put))
+        await perform(body, channel.put, f"tool {tool.name}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        _log.debug("tool %r failed", tool.name, exc_info=error)
+        return error
+    return None
+
+
+def _arguments(call: ToolUseBlock) -> dict[str, Any]:
+    if call.input or not call.raw_input:
+        return copy.deepcopy(call.input)
+    try:
+        return parse_arguments(call.raw_input)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+
+
+def _told(error: BaseException) -> tuple[ToolResultState, str]:
+    if isinstance(error, asyncio.CancelledError | ToolCancelled):
+        return ToolResultState.INTERRUPTED, "The tool was interrupted before it finished."
+    return ToolResultState.ERROR, _described(error)
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, BaseExceptionGroup):
+        return "\n".join(_described(member) for member in error.exceptions)
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        return name
+    return f"{name}: {text}" if text else name
+
+
+def _joined(end: ToolEnd, more: ToolEnd) -> ToolEnd:
+    state = max(end.state, more.state, key=_WORST_LAST.index)
+    return ToolEnd(state, {**(end.metadata or {}), **(more.metadata or {})} or None)
