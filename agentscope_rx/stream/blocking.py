@@ -1,0 +1,93 @@
+"""Run a coroutine to its end in a thread that does something else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from reactivex.scheduler import CurrentThreadScheduler
+
+from .loops import call_on
+
+__all__ = ["run_blocking"]
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.1
+"""How often a blocked task looks whether it has been cancelled: nothing can wake it, since its loop stands still."""
+
+
+def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run `make()` on a new event loop and return its result.
+
+    It runs in this thread, so that callbacks do too and Ctrl-C cancels it, unless a loop or an RxPY trampoline is
+    already busy here; then it runs in a thread of its own, in a copy of this thread's contextvars.
+    """
+    if _thread_is_free():
+        return _run(make, asyncio.new_event_loop())
+    return _run_in_thread(make)
+
+
+def _thread_is_free() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return CurrentThreadScheduler.singleton().schedule_required()
+    return False
+
+
+def _run(make: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEventLoop) -> T:
+    # Given a factory, the runner leaves this thread's current event loop as it was.
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(make())
+
+
+def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    loop = asyncio.new_event_loop()
+    result: Future[T] = Future()
+    task: asyncio.Task[Any] | None = None
+    interrupted = False
+
+    async def main() -> T:
+        nonlocal task
+        task = asyncio.current_task()
+        if interrupted:
+            raise asyncio.CancelledError
+        return await make()
+
+    def work() -> None:
+        try:
+            result.set_result(_run(main, loop))
+        except BaseException as error:
+            result.set_exception(error)
+
+    def interrupt() -> None:
+        if task is not None:
+            task.cancel()
+
+    thread = threading.Thread(
+        target=contextvars.copy_context().run, args=(work,), name="agentscope-rx-run", daemon=True
+    )
+    thread.start()
+    try:
+        _join_unless_cancelled(thread)
+    finally:
+        interrupted = True
+        call_on(loop, interrupt)
+        thread.join()
+    return result.result()
+
+
+def _join_unless_cancelled(thread: threading.Thread) -> None:
+    """Wait for the thread, or until the task that waits here is cancelled: asyncio does that at the first Ctrl-C."""
+    try:
+        caller = asyncio.current_task()
+    except RuntimeError:
+        caller = None
+    cancels = caller.cancelling() if caller else 0
+    while thread.is_alive() and not (caller and caller.cancelling() > cancels):
+        thread.join(_POLL_SECONDS)

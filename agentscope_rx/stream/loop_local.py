@@ -1,0 +1,59 @@
+"""A value for each running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+__all__ = ["LoopLocal"]
+
+T = TypeVar("T")
+
+
+class LoopLocal(Generic[T]):
+    """One value per event loop, made when it is first asked for and closed when its loop shuts down.
+
+    For objects that are bound to a loop, such as an HTTP client, when their owner is used from several loops.
+    """
+
+    def __init__(self, factory: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
+        """Make values by `factory` and close them by `close`, both on the loop that the value is for.
+
+        A loop closes its values when it shuts down its async generators, as `asyncio.run` does at its end.
+        """
+        self._factory = factory
+        self._close = close
+        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None, None]]]
+        self._values = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def get(self) -> T:
+        """Return the value of the running loop.
+
+        Raises:
+            RuntimeError: no loop runs in this thread.
+        """
+        loop = asyncio.get_running_loop()
+        with suppress(KeyError):
+            return self._values[loop][0]
+        value = self._factory()
+        keeper = self._keep(loop, value)
+        with suppress(StopIteration):  # runs to the yield without waiting; the loop now knows the generator
+            keeper.__anext__().send(None)
+        with self._lock:
+            for other in [other for other in self._values if other.is_closed()]:
+                del self._values[other]
+            self._values[loop] = (value, keeper)
+        return value
+
+    async def _keep(self, loop: asyncio.AbstractEventLoop, value: T) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._values.pop(loop, None)
+            await self._close(value)
