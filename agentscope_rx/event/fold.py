@@ -125,14 +125,13 @@ class MessageBuilder:
         if event.reply_id != self._reply_id:  # type: ignore[attr-defined]
             if self._reply_id is None:
                 self._bind(event)
-                self._last_seq = seq or 0
             return
         if seq and seq <= self._last_seq:
             return
+        if self._ended and not isinstance(event, AgentStartEvent):
+            return
         if part is Part.REPLY:
             self._apply_to_reply(event)
-        elif self._ended:
-            return
         elif phase is Phase.DELTA:
             key = getattr(event, key_field)
             slot = self._open[part].get(key)
@@ -152,6 +151,7 @@ class MessageBuilder:
         if not isinstance(event, AgentStartEvent):
             raise MissingStartError(f"a fold begins with AGENT_START or a snapshot: got {describe(event)}")
         self._reply_id, self._name, self._timestamp = event.reply_id, event.name, event.created_at
+        self._last_seq = event.seq or 0
         if event.resumed and event.message is not None:
             self._take_up(event.message)
 
@@ -167,8 +167,6 @@ class MessageBuilder:
                     f"a reply starts once: got {describe(event)}; expected resumed=True or another reply_id"
                 )
             self._ended, self._generate_reason, self._structured_output = False, None, None
-        elif self._ended:
-            return
         elif isinstance(event, AgentEndEvent):
             self._ended = True
             self._generate_reason, self._structured_output = event.generate_reason, event.structured_output

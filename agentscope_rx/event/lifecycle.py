@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
 from ..errors import MissingStartError, ProtocolError
 from ..message import DataBlock, Msg, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from .base import BaseEvent
@@ -92,8 +94,11 @@ class Step(NamedTuple):
     """Which part an event moves, how, and which of its fields is the part's key."""
 
     part: Part
+    """The part."""
     phase: Phase
+    """How it moves."""
     key: str
+    """The field that holds the part's id."""
 
 
 class PartKey(NamedTuple):
@@ -206,6 +211,13 @@ _PART_OF_BLOCK: dict[type, Part] = {
     ToolResultBlock: Part.TOOL_RESULT,
 }
 
+
+def key_of_block(block: BaseModel) -> PartKey | None:
+    """Return the part that a block was in its stream; None when it came whole, or from no event."""
+    part, id = _PART_OF_BLOCK.get(type(block)), getattr(block, "id", None)
+    return None if part is None or id is None else PartKey(part, id)
+
+
 _RULES: dict[tuple[Part, Phase], Rule] = {(rule.part, rule.phase): rule for rule in RULES}
 
 _EVENT_NAME: dict[tuple[Part, Phase], str] = {}
@@ -228,9 +240,8 @@ class Lifecycle:
 
     def _seed(self, message: Msg) -> None:
         for block in message.content:
-            part, id = _PART_OF_BLOCK.get(type(block)), getattr(block, "id", None)
-            if part is not None and id is not None:
-                self._states[PartKey(part, id)] = State.CLOSED
+            if (key := key_of_block(block)) is not None:
+                self._states[key] = State.CLOSED
 
     def advance(self, event: BaseEvent) -> None:
         """Let an event happen.

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
-from typing import Any
-
-from pydantic import BaseModel
+from typing import Any, Self
 
 from ..errors import ProtocolError, RemoteProtocolError
 from ..message import (
@@ -25,7 +22,7 @@ from ..message import (
     URLSource,
     parse_arguments,
 )
-from .lifecycle import Part, PartKey, describe
+from .lifecycle import Part, PartKey, describe, key_of_block
 from .types import DataBlockDeltaEvent, ToolResultDataDeltaEvent
 
 __all__ = ["SLOT_OF_PART", "CallSlot", "ResultSlot", "Slot", "fixed_slot", "restore_slot"]
@@ -40,6 +37,13 @@ class Slot:
         self.key = key
         """The lifecycle that fills the slot, None when nothing does."""
         self._block: Any = block
+
+    @classmethod
+    def restored(cls, key: PartKey, block: Any) -> Self:
+        """Return the slot that gave `block`, as it is when nothing more comes."""
+        slot = cls.__new__(cls)
+        Slot.__init__(slot, key, block)
+        return slot
 
     def add(self, event: Any) -> None:
         """Take a delta."""
@@ -91,7 +95,7 @@ class _Bytes:
         self._pieces = [base64.b64decode(source.data)] if isinstance(source, Base64Source) and source.data else []
 
     def append(self, event: DataBlockDeltaEvent | ToolResultDataDeltaEvent) -> None:
-        if (event.url is not None and (self._pieces or self._url)) or (event.data is not None and self._url):
+        if self._url is not None or (event.url is not None and self._pieces):
             raise ProtocolError(f"a data block is bytes or one link, not both: got {describe(event)}")
         if event.url is not None:
             self._url = event.url
@@ -99,7 +103,8 @@ class _Bytes:
         data = event.data
         assert data is not None, "an event has exactly one of data and url"
         try:
-            self._pieces.append(base64.b64decode(data, validate=True))
+            if piece := base64.b64decode(data, validate=True):
+                self._pieces.append(piece)
         except (binascii.Error, ValueError):
             raise RemoteProtocolError(
                 f"each piece of data must be padded base64 on its own: got {len(data)} characters that are not, "
@@ -287,7 +292,7 @@ class ResultSlot(Slot):
         return ToolResultBlock(id=self.key.id, name=self._name, output=output, state=ToolResultState.RUNNING)
 
 
-SLOT_OF_PART: dict[Part, Callable[[Any], Slot]] = {
+SLOT_OF_PART: dict[Part, type[TextSlot | ThinkingSlot | DataSlot | CallSlot | ResultSlot]] = {
     Part.TEXT: TextSlot,
     Part.THINKING: ThinkingSlot,
     Part.DATA: DataSlot,
@@ -295,14 +300,6 @@ SLOT_OF_PART: dict[Part, Callable[[Any], Slot]] = {
     Part.TOOL_RESULT: ResultSlot,
 }
 """Which slot a START event opens."""
-
-_RESTORED: dict[type[BaseModel], tuple[type[Slot], Part]] = {
-    TextBlock: (TextSlot, Part.TEXT),
-    ThinkingBlock: (ThinkingSlot, Part.THINKING),
-    DataBlock: (DataSlot, Part.DATA),
-    ToolUseBlock: (CallSlot, Part.TOOL_CALL),
-    ToolResultBlock: (ResultSlot, Part.TOOL_RESULT),
-}
 
 
 def fixed_slot(block: HintBlock) -> Slot:
@@ -312,9 +309,5 @@ def fixed_slot(block: HintBlock) -> Slot:
 
 def restore_slot(block: Any) -> Slot:
     """Return the slot of a block that was built before."""
-    if type(block) not in _RESTORED or block.id is None:
-        return fixed_slot(block)
-    cls, part = _RESTORED[type(block)]
-    slot = cls.__new__(cls)
-    Slot.__init__(slot, PartKey(part, block.id), block)
-    return slot
+    key = key_of_block(block)
+    return fixed_slot(block) if key is None else SLOT_OF_PART[key.part].restored(key, block)

@@ -428,7 +428,7 @@ class UnknownEvent(BaseEvent):
     """An event of a type that this version does not know: kept, written back unchanged, skipped by consumers."""
 
     raw: dict[str, Any]
-    """The event as it came."""
+    """The event as it came, but for its number, which is `seq`."""
 
 
 def _exactly_one(event: Any) -> Any:

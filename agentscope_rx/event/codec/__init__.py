@@ -31,7 +31,8 @@ DIALECTS: dict[str, ModuleType] = {"native": native}
 def encode(event: BaseEvent, dialect: Dialect = "native") -> str:
     """Write one event as one JSON object, without line breaks.
 
-    The native form is snake_case, leaves None out and loses nothing; an `UnknownEvent` is written as it came.
+    The native form is snake_case, leaves None out and loses nothing that JSON has a form for; floats that are not
+    finite are written as null. An `UnknownEvent` is written as it came.
 
     Raises:
         LocalProtocolError: the event holds something that JSON cannot.

@@ -22,6 +22,8 @@ EVENT_OF_TYPE: dict[str, type[BaseEvent]] = {
 }
 """The class of each type."""
 
+_BAD_TAG = "its `type` is none that can stand here"
+
 
 def encode(event: BaseEvent) -> str:
     """Write one event."""
@@ -40,7 +42,8 @@ def decode(data: str | bytes | bytearray | Mapping[str, Any]) -> BaseEvent:
     cls = EVENT_OF_TYPE.get(name)
     if cls is None:
         known = {key: fields[key] for key in ("id", "created_at", "source", "metadata", "seq") if key in fields}
-        return _read(UnknownEvent, {**known, "type": name, "raw": dict(fields)}, name)
+        raw = {key: value for key, value in fields.items() if key != "seq"}
+        return _read(UnknownEvent, {**known, "type": name, "raw": raw}, name)
     return _read(cls, fields, name)
 
 
@@ -77,10 +80,12 @@ def _read(cls: type[M], fields: Mapping[str, Any], what: str) -> M:
     try:
         return cls.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the object"
+        # Of all of pydantic's messages this one alone repeats the input.
+        problem = _BAD_TAG if first["type"] == "union_tag_invalid" else first["msg"]
         raise RemoteProtocolError(
-            f"{what} has {error.error_count()} bad field(s), the first is {where}: {first['msg']}"
+            f"{what} has {error.error_count()} bad field(s), the first is {where}: {problem}"
         ) from error
 
 
