@@ -10,6 +10,7 @@ from .source import from_async_iterable
 from .stages import concat_stages
 from .stream import Stream
 from .through import through
+from .unwind import unwinding
 
 __all__ = [
     "FifoLock",
@@ -22,5 +23,6 @@ __all__ = [
     "concat_stages",
     "from_async_iterable",
     "through",
+    "unwinding",
     "using_async",
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from reactivex import Observable
 from reactivex.abc import DisposableBase, ObserverBase, SchedulerBase
@@ -12,6 +11,7 @@ from reactivex.abc import DisposableBase, ObserverBase, SchedulerBase
 from ..errors import ConfigurationError
 from .stream import Stream
 from .subscription import TaskSubscription
+from .unwind import unwind
 
 __all__ = ["from_async_iterable"]
 
@@ -67,7 +67,7 @@ class _Pump(TaskSubscription[T]):
                     await gate.wait()
         finally:
             self._emitting = False
-            await _unwind(iterator)
+            await unwind(iterator)
 
     def _iterator(self) -> AsyncIterator[T]:
         iterable: object = self._factory()
@@ -77,24 +77,3 @@ class _Pump(TaskSubscription[T]):
                 f"{type(iterable).__name__}; give it an async generator function"
             )
         return aiter(iterable)
-
-
-async def _unwind(iterator: Any) -> None:
-    """Leave an iterator that may be parked at a `yield`.
-
-    An async generator is left by a cancellation and not by `aclose()`: its GeneratorExit becomes a BaseExceptionGroup
-    in an asyncio or anyio task group that is open around the `yield`.
-    """
-    if athrow := getattr(iterator, "athrow", None):
-        task = asyncio.current_task()
-        cancels = task.cancelling() if task else 0
-        try:
-            await athrow(asyncio.CancelledError("the stream was disposed"))
-        except StopAsyncIteration:
-            return
-        except asyncio.CancelledError:
-            if task and task.cancelling() > cancels:  # not the one thrown in: someone cancels the cleanup itself
-                raise
-            return
-    if aclose := getattr(iterator, "aclose", None):
-        await aclose()
