@@ -104,12 +104,21 @@ class ModelError(AgentScopeError):
 class ModelHTTPError(ModelError):
     """The model server refused the request, or could not be reached."""
 
-    def __init__(self, message: str, *, status: int | None = None, kind: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        kind: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         """HTTP status, None when no response came at all."""
         self.kind = kind
         """The provider's own word for the failure, such as `rate_limit_error`, if it gave one."""
+        self.retry_after = retry_after
+        """How long the server asks to wait before the next request, in seconds, if it does."""
 
 
 class ModelStreamError(ModelError):

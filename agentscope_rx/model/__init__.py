@@ -1,0 +1,74 @@
+"""Models (floor 4): what an agent asks of a model, and adapters for the wire protocols of the providers.
+
+The types load with the package; adapters, and with them the HTTP client, when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .types import (
+    ChatModel,
+    DataPiece,
+    FinishPiece,
+    ModelChunk,
+    ModelOptions,
+    ModelRequest,
+    Piece,
+    TextPiece,
+    ThinkingPiece,
+    ToolCallPiece,
+    ToolSchema,
+    UsagePiece,
+)
+
+if TYPE_CHECKING:
+    from .openai_chat import OpenAIChatModel
+    from .profiles import ProviderProfile
+    from .registry import resolve_model
+    from .retry import NO_RETRY, RetryPolicy
+    from .sse import ServerSentEvent, SSEParser
+
+__all__ = [
+    "NO_RETRY",
+    "ChatModel",
+    "DataPiece",
+    "FinishPiece",
+    "ModelChunk",
+    "ModelOptions",
+    "ModelRequest",
+    "OpenAIChatModel",
+    "Piece",
+    "ProviderProfile",
+    "RetryPolicy",
+    "SSEParser",
+    "ServerSentEvent",
+    "TextPiece",
+    "ThinkingPiece",
+    "ToolCallPiece",
+    "ToolSchema",
+    "UsagePiece",
+    "resolve_model",
+]
+
+_LAZY = {
+    "NO_RETRY": ".retry",
+    "OpenAIChatModel": ".openai_chat",
+    "ProviderProfile": ".profiles",
+    "RetryPolicy": ".retry",
+    "SSEParser": ".sse",
+    "ServerSentEvent": ".sse",
+    "resolve_model": ".registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if (module := _LAZY.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(module, __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,122 @@
+"""One model call over HTTP: request, retries, watchdog, server-sent events, decoder; the same for every provider."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from itertools import count
+from typing import Protocol
+
+from ..errors import ModelError, ModelStallError, ModelTruncatedError
+from .http import HttpClient, HttpRequest, post
+from .retry import RetryPolicy
+from .sse import ServerSentEvent, SSEParser
+from .stall import StallWatchdog
+from .types import FinishPiece, ModelChunk, UsagePiece
+
+__all__ = ["Decoder", "stream_call"]
+
+_GRACE = 2.0
+"""Seconds that a server has, after it said why the model stopped, to add the usage and end the stream."""
+_DRAIN = 0.05
+"""Seconds that a server has to end the body after its last frame; only then can the connection be used again."""
+_NO_CONTENT = (UsagePiece, FinishPiece)
+
+
+class Decoder(Protocol):
+    """The half of an adapter that reads one stream. Pure: it waits for nothing and knows no socket."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the model has said why it stopped; what still comes is usage at best."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """Whether the provider's last frame has come."""
+        ...
+
+    def feed(self, event: ServerSentEvent) -> list[ModelChunk]:
+        """Return what one event says.
+
+        Raises:
+            ModelStreamError: it says that something went wrong, or nothing that makes sense.
+        """
+        ...
+
+    def close(self, stray: str = "") -> list[ModelChunk]:
+        """Say that the body has ended, and return what is left.
+
+        Args:
+            stray: the text of the body that was part of no event.
+
+        Raises:
+            ModelTruncatedError: the stream ended before the model said that it was done.
+            ModelStreamError: it was no event stream, or ended in a way that makes no sense.
+        """
+        ...
+
+
+async def stream_call(
+    request: HttpRequest,
+    new_decoder: Callable[[], Decoder],
+    *,
+    retry: RetryPolicy,
+    stall_timeout: float,
+    client: HttpClient | None = None,
+) -> AsyncGenerator[ModelChunk, None]:
+    """Make a model call and yield its chunks; closing the generator closes the connection.
+
+    A failure that may pass is tried again as long as no content has been yielded.
+
+    Args:
+        request: what to send.
+        new_decoder: makes the decoder of one attempt.
+        retry: how often and how patiently to try again.
+        stall_timeout: seconds without content after which the call fails.
+        client: the HTTP client; None takes the one of the running loop.
+
+    Raises:
+        ModelError: the last attempt failed; what was yielded before stands.
+    """
+    for attempt in count(1):
+        parser, decoder, watchdog = SSEParser(), new_decoder(), StallWatchdog(stall_timeout)
+        shown = False
+        try:
+            async with contextlib.aclosing(watchdog.watch(post(request, client))) as body:
+                try:
+                    async for data in body:
+                        for event in parser.feed(data):
+                            for chunk in decoder.feed(event):
+                                if not isinstance(chunk.pieces[0], _NO_CONTENT):
+                                    watchdog.progress()
+                                    shown = True
+                                yield chunk
+                        if decoder.done:
+                            await _drain(body)
+                            break
+                        if decoder.finished:
+                            watchdog.hurry(_GRACE)
+                except (ModelTruncatedError, ModelStallError):
+                    if not decoder.finished:
+                        raise
+            for event in parser.flush():
+                for chunk in decoder.feed(event):
+                    shown = True
+                    yield chunk
+            for chunk in decoder.close(parser.stray):
+                yield chunk
+            return
+        except ModelError as error:
+            delay = None if shown else retry.delay(error, attempt)
+            if delay is None:
+                raise
+        await retry.sleep(delay)
+
+
+async def _drain(body: AsyncGenerator[bytes, None]) -> None:
+    with contextlib.suppress(ModelError, TimeoutError):
+        async with asyncio.timeout(_DRAIN):
+            async for _ in body:
+                pass

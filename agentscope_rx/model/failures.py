@@ -1,0 +1,134 @@
+"""What a provider says when something goes wrong, and how much of it may be repeated.
+
+Every provider wraps its errors differently; they all come down to a kind, a code and a message. The message is the
+provider's own text: it may quote the request. So it is cut short, and what it repeats of the key or the prompt is
+masked before it becomes part of an error of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = ["Failure", "Mask", "masking", "read_failure"]
+
+Mask: TypeAlias = Callable[[str], str]
+"""Makes a provider's message fit to be shown."""
+
+_MAX_SHOWN = 300
+_MAX_READ = 1000
+_SHARED_RUN = 16
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|key|tok)[-_][A-Za-z0-9_\-]{8,}|(?<=Bearer )\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as a provider describes it."""
+
+    message: str = ""
+    """The provider's explanation, as it came."""
+    kind: str | None = None
+    """The provider's word for the failure."""
+    code: str | int | None = None
+    """The provider's error code."""
+
+    def describe(self, mask: Mask) -> str:
+        """Return kind, code and message in one line that is safe to show, "" when the provider gave none of them."""
+        names = ", ".join(dict.fromkeys(str(name) for name in (self.kind, self.code) if name is not None))
+        message = mask(self.message)
+        return f"{names}: {message}" if names and message else names or message
+
+
+def read_failure(body: Any) -> Failure | None:
+    """Return the error that a JSON value of a provider describes, None when it describes none.
+
+    The shapes: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, the same in a list, and without the
+    envelope `{"message", "type", "code"}`, `{"detail": ...}`.
+    """
+    if isinstance(body, list):
+        return read_failure(body[0]) if body else None
+    if not isinstance(body, Mapping):
+        return None
+    if error := body.get("error"):
+        if isinstance(error, Mapping):
+            return _failure(error)
+        return Failure(str(error), _word(body.get("type")), _code(body.get("code")))
+    if "choices" in body:
+        return None
+    if isinstance(body.get("message"), str) and ("code" in body or "type" in body or body.get("object") == "error"):
+        return _failure(body)
+    if detail := body.get("detail"):
+        return Failure(str(detail))
+    return None
+
+
+def _failure(error: Mapping[str, Any]) -> Failure:
+    return Failure(
+        str(error.get("message") or ""),
+        _word(error.get("type")) or _word(error.get("status")) or _word(error.get("code")),
+        _code(error.get("code")),
+    )
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _code(value: Any) -> str | int | None:
+    return value if isinstance(value, str | int) and value != "" else None
+
+
+def masking(secret: str | None, prompt: Any) -> Mask:
+    """Return a mask that hides one key, everything that looks like a key, and whatever repeats the prompt.
+
+    Args:
+        secret: the key that the request was made with.
+        prompt: the part of the request body that holds what was said, as JSON values.
+    """
+
+    def mask(message: str) -> str:
+        message = " ".join(message[:_MAX_READ].split())
+        if secret:
+            message = message.replace(secret, "***")
+        message = _KEY_LIKE.sub("***", message)
+        message = _without_runs_of(list(_strings(prompt)), message)
+        return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
+
+    return mask
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) >= _SHARED_RUN:
+            yield " ".join(value.split())
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+
+
+def _without_runs_of(texts: list[str], message: str) -> str:
+    """Replace every run of `_SHARED_RUN` characters or more that `message` shares with one of the texts."""
+    shown: list[str] = []
+    position = 0
+    while position < len(message):
+        end = position
+        run = message[position : position + _SHARED_RUN]
+        if len(run) == _SHARED_RUN:
+            for text in texts:
+                if run in text:
+                    end = position + _SHARED_RUN
+                    while end < len(message) and message[position : end + 1] in text:
+                        end += 1
+                    break
+        if end > position:
+            shown.append("[…]")
+            position = end
+        else:
+            shown.append(message[position])
+            position += 1
+    return "".join(shown)

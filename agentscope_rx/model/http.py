@@ -1,0 +1,152 @@
+"""HTTP: a JSON request goes out, the bytes of a streamed response come in. The only module that knows httpx.
+
+To use another HTTP client, write `post` with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import httpx
+
+from ..errors import ConfigurationError, ModelHTTPError, ModelStreamError, ModelTruncatedError
+from ..stream import LoopLocal
+from .failures import Failure, Mask, read_failure
+from .retry import parse_retry_after
+
+__all__ = ["HttpClient", "HttpRequest", "post"]
+
+HttpClient: TypeAlias = httpx.AsyncClient
+"""The type of `http_client`. The client belongs to whoever made it, and works on one event loop."""
+
+_TIMEOUT = httpx.Timeout(connect=10.0, read=None, write=60.0, pool=None)
+"""Reads have no limit of their own: the stall watchdog rules them, and it knows what content is."""
+_HTTPX_DEFAULT_TIMEOUT = httpx.Timeout(5.0)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+_MAX_ERROR_BYTES = 64 * 1024
+_ERROR_BODY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One POST of a JSON body to a model server."""
+
+    url: str
+    """Where to."""
+    body: Mapping[str, Any]
+    """The JSON body."""
+    headers: Mapping[str, str] = field(repr=False)
+    """Headers besides those of the content; they may hold a key."""
+    mask: Mask = field(repr=False)
+    """Makes the server's messages fit to be shown."""
+
+
+def _new_client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=_TIMEOUT, limits=_LIMITS)
+
+
+_clients: LoopLocal[httpx.AsyncClient] = LoopLocal(_new_client, httpx.AsyncClient.aclose)
+"""One client, and so one pool of connections, for each running loop; proxies are those of the environment."""
+
+
+async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncGenerator[bytes, None]:
+    """Send the request and yield the body of the response as it comes. Closing the generator closes the response.
+
+    Args:
+        request: what to send.
+        client: the client to send it with; None takes the one of the running loop.
+
+    Raises:
+        ConfigurationError: the URL or a header cannot be sent.
+        ModelHTTPError: no connection (`status` is None), or a response that is not a success.
+        ModelTruncatedError: the body broke off.
+        ModelStreamError: the body cannot be decompressed.
+    """
+    if client is None:
+        client = _clients.get()
+    responded = False
+    try:
+        async with client.stream(
+            "POST",
+            request.url,
+            content=json.dumps(request.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"),
+            headers={
+                "Content-Type": "application/json",
+                "Accept": "text/event-stream",
+                "Accept-Encoding": "identity",
+                **request.headers,
+            },
+            # A client that was left at httpx's default would end every answer that starts after five seconds.
+            timeout=_TIMEOUT if client.timeout == _HTTPX_DEFAULT_TIMEOUT else client.timeout,
+        ) as response:
+            responded = True
+            if not response.is_success:
+                raise await _refusal(response, request.mask)
+            compressed = "Content-Encoding" in response.headers
+            async for chunk in response.aiter_bytes() if compressed else response.aiter_raw():
+                yield chunk
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+        raise ConfigurationError(
+            f"a request to {_origin(request.url)} cannot be made ({type(error).__name__}); "
+            "check base_url, which must start with http:// or https://, and the key"
+        ) from None
+    except httpx.DecodingError as error:
+        raise ModelStreamError(f"the body from {_origin(request.url)} cannot be decompressed") from error
+    except httpx.RequestError as error:
+        if responded:
+            raise ModelTruncatedError(
+                f"the connection to {_origin(request.url)} broke in the middle of the answer ({_reason(error)})"
+            ) from error
+        raise ModelHTTPError(
+            f"no answer from {_origin(request.url)} ({_reason(error)}); check that the server runs and can be reached"
+        ) from error
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port: a URL may hold a password, and a query a key."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "the base URL"
+    return f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
+
+
+def _reason(error: httpx.RequestError) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+async def _refusal(response: httpx.Response, mask: Mask) -> ModelHTTPError:
+    failure = _parse(await _beginning(response))
+    described = (failure.describe(mask) if failure else "") or response.reason_phrase
+    return ModelHTTPError(
+        f"{_origin(str(response.url))} answered HTTP {response.status_code}" + (f": {described}" if described else ""),
+        status=response.status_code,
+        kind=failure.kind if failure else None,
+        retry_after=parse_retry_after(response.headers.get("Retry-After")),
+    )
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    """Read what comes soon of an error body; a server that cannot even finish it has said enough with its status."""
+    parts: list[bytes] = []
+    size = 0
+    with contextlib.suppress(httpx.RequestError, TimeoutError):
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            async for part in response.aiter_bytes():
+                parts.append(part)
+                size += len(part)
+                if size >= _MAX_ERROR_BYTES:
+                    break
+    return b"".join(parts)[:_MAX_ERROR_BYTES]
+
+
+def _parse(body: bytes) -> Failure | None:
+    try:
+        return read_failure(json.loads(body))
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,68 @@
+"""OpenAI Chat Completions, the writing half: a model request as the JSON body of a POST."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import ConfigurationError
+from ...tool.schema import ToolSchema
+from ..profiles import OPENAI, ProviderProfile
+from ..types import ModelRequest
+from .history import encode_messages
+
+__all__ = ["encode_request"]
+
+_GENERAL_CHOICES = frozenset({"auto", "none", "required"})
+
+
+def encode_request(model_name: str, request: ModelRequest, profile: ProviderProfile = OPENAI) -> dict[str, Any]:
+    """Return the body of a streamed chat completion.
+
+    Args:
+        model_name: the model.
+        request: the conversation, the tools, and all options.
+        profile: what is special about the server.
+
+    Raises:
+        UnsupportedContentError: the conversation holds something that the protocol cannot carry.
+        ConfigurationError: the tool choice names a tool that is not among the tools.
+    """
+    options = request.options
+    body: dict[str, Any] = {
+        "model": model_name,
+        "messages": encode_messages(request.messages, replay_reasoning=profile.replays_reasoning),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **_encode_tools(request.tools, options.tool_choice, profile),
+    }
+    settings = {
+        "temperature": options.temperature,
+        profile.max_tokens_field: options.max_tokens,
+        "reasoning_effort": options.reasoning_effort,
+    }
+    body.update((name, value) for name, value in settings.items() if value is not None)
+    body.update(options.extra_body)
+    return body
+
+
+def _encode_tools(tools: Sequence[ToolSchema], choice: str | None, profile: ProviderProfile) -> dict[str, Any]:
+    if not tools:
+        return {}
+    encoded: Any = choice
+    if choice is not None and choice not in _GENERAL_CHOICES:
+        chosen = [tool for tool in tools if tool.name == choice]
+        if not chosen:
+            raise ConfigurationError(
+                f"tool_choice names {choice!r}, which is none of the tools; expected auto, none, required or one of: "
+                + ", ".join(tool.name for tool in tools)
+            )
+        if profile.forces_tool_by_name:
+            encoded = {"type": "function", "function": {"name": choice}}
+        else:
+            tools, encoded = chosen, "required"
+    functions = [
+        {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+        for t in tools
+    ]
+    return {"tools": functions, "tool_choice": encoded} if encoded is not None else {"tools": functions}

@@ -1,0 +1,130 @@
+"""Providers that speak the OpenAI Chat protocol, as data: where they are, where their keys are, how they differ."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from ..errors import ConfigurationError
+
+__all__ = ["DASHSCOPE", "DEEPSEEK", "OLLAMA", "OPENAI", "PROFILES", "Endpoint", "ProviderProfile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests go."""
+
+    base_url: str
+    """The API, without a slash at the end."""
+    api_key: str | None = field(default=None, repr=False)
+    """The key, None when there is none."""
+    is_vendor: bool = False
+    """Whether this is the provider's own API, not another server that speaks its protocol."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderProfile:
+    """One provider."""
+
+    name: str
+    """The name in front of the colon of a model id."""
+    base_url: str
+    """The provider's own API."""
+    key_variables: tuple[str, ...] = ()
+    """Environment variables that may hold the key, the first that is set counts; empty when no key is needed."""
+    url_variables: tuple[str, ...] = ()
+    """Environment variables that may hold another base URL; the first that is set counts."""
+    completes_url: bool = False
+    """Whether a base URL may leave out the scheme, the host, the port and the path."""
+    max_tokens_field: str = "max_tokens"
+    """The field of the token limit at the provider's own API; any other server is sent `max_tokens`."""
+    replays_reasoning: bool = False
+    """Whether assistant turns with tool calls must carry `reasoning_content`, even when it is empty."""
+    forces_tool_by_name: bool = True
+    """Whether the server obeys a tool choice that names a tool; to others only that tool is sent, as required."""
+
+    def endpoint(self, api_key: str | None = None, base_url: str | None = None) -> Endpoint:
+        """Return where to send requests, and with which key: what is given, else what the environment says.
+
+        Raises:
+            ConfigurationError: the URL is not one of HTTP, the key cannot be a key, or it is missing and the
+                provider's own API needs one.
+        """
+        url = self._http_url(base_url or _first_set(self.url_variables) or self.base_url)
+        key = (api_key or _first_set(self.key_variables)).strip()
+        is_vendor = urlsplit(url).hostname == urlsplit(self.base_url).hostname
+        if not key and self.key_variables and is_vendor:
+            raise ConfigurationError(
+                f"{self.name} needs a key: set the environment variable {' or '.join(self.key_variables)}, "
+                "or pass api_key="
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigurationError(f"the key for {self.name} holds characters that no key has; copy it again")
+        return Endpoint(url, key or None, is_vendor)
+
+    def _http_url(self, url: str) -> str:
+        url = url.strip().rstrip("/")
+        try:
+            if self.completes_url:
+                url = _completed(url, self.base_url)
+            parts = urlsplit(url)
+            if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0):
+                return url
+        except ValueError:
+            pass
+        raise ConfigurationError(
+            f"the base URL for {self.name} is not one of HTTP; expected something like {self.base_url}"
+        )
+
+
+def _completed(url: str, default: str) -> str:
+    """Fill in what `url` leaves out; the default port belongs to a URL without a scheme only."""
+    given, base = urlsplit(url if "://" in url else f"//{url}"), urlsplit(default)
+    host = given.hostname if given.hostname not in (None, "", "0.0.0.0") else base.hostname
+    port = given.port or (None if given.scheme else base.port)
+    netloc = (f"[{host}]" if host and ":" in host else host or "") + (f":{port}" if port else "")
+    return f"{given.scheme or base.scheme}://{netloc}{given.path or base.path}"
+
+
+def _first_set(variables: tuple[str, ...]) -> str:
+    return next((value for variable in variables if (value := os.environ.get(variable, "").strip())), "")
+
+
+OPENAI = ProviderProfile(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    key_variables=("OPENAI_API_KEY",),
+    url_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    max_tokens_field="max_completion_tokens",
+)
+"""OpenAI, and any server that speaks its protocol and has no profile of its own."""
+
+DEEPSEEK = ProviderProfile(
+    name="deepseek",
+    base_url="https://api.deepseek.com/v1",
+    key_variables=("DEEPSEEK_API_KEY",),
+    url_variables=("DEEPSEEK_BASE_URL",),
+    replays_reasoning=True,
+)
+"""DeepSeek."""
+
+OLLAMA = ProviderProfile(
+    name="ollama",
+    base_url="http://127.0.0.1:11434/v1",
+    url_variables=("OLLAMA_BASE_URL", "OLLAMA_HOST"),
+    completes_url=True,
+    forces_tool_by_name=False,
+)
+"""Ollama, at its OpenAI-compatible endpoint."""
+
+DASHSCOPE = ProviderProfile(
+    name="dashscope",
+    base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
+    key_variables=("DASHSCOPE_API_KEY",),
+    url_variables=("DASHSCOPE_BASE_URL",),
+)
+"""Alibaba Cloud Model Studio (DashScope), in its compatible mode."""
+
+PROFILES = {profile.name: profile for profile in (OPENAI, DEEPSEEK, OLLAMA, DASHSCOPE)}
+"""All profiles by name."""

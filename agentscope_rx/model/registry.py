@@ -1,0 +1,60 @@
+"""From a model id such as `openai:gpt-4o-mini` to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..errors import ConfigurationError
+from .openai_chat import OpenAIChatModel
+from .profiles import PROFILES
+from .types import ChatModel
+
+__all__ = ["resolve_model"]
+
+
+def resolve_model(model: str | ChatModel, **settings: Any) -> ChatModel:
+    """Return the model that an id names; a model is returned as it is.
+
+    Args:
+        model: `provider:name`, where the name may hold colons: `openai:gpt-4o-mini`, `deepseek:deepseek-chat`,
+            `dashscope:qwen-plus`, `ollama:qwen3:0.6b`, `local:smollm2`. Any server that speaks the OpenAI Chat protocol
+            is reached with `openai:` and a `base_url`.
+        settings: passed on to the model: `api_key`, `base_url`, `options`, `retry`, `stall_timeout`, `http_client`.
+            What is not given comes from the environment variables of the provider.
+
+    Raises:
+        ConfigurationError: no such provider, no name, a key is missing, or settings came with a finished model.
+        MissingExtraError: the model needs a package that is not installed.
+    """
+    if not isinstance(model, str):
+        if not isinstance(model, ChatModel):
+            raise ConfigurationError(
+                f"a model is an id such as openai:gpt-4o-mini or a ChatModel, got {type(model).__name__}"
+            )
+        if settings:
+            raise ConfigurationError(
+                f"settings belong to a model id, but a finished model came with: {', '.join(settings)}"
+            )
+        return model
+    provider, _, name = model.partition(":")
+    make = _PROVIDERS.get(provider)
+    if make is None or not name:
+        raise ConfigurationError(
+            f"{model!r} is no model id; expected provider:name, the provider one of {', '.join(sorted(_PROVIDERS))}. "
+            "Any server that speaks the OpenAI Chat protocol is reached with openai:name and its base_url"
+        )
+    return make(name, **settings)
+
+
+def _local(name: str, **settings: Any) -> ChatModel:
+    from .local import LocalModel  # only now: it needs the extra `local`
+
+    return LocalModel(name, **settings)
+
+
+_PROVIDERS: dict[str, Callable[..., ChatModel]] = {
+    **{name: partial(OpenAIChatModel, profile=profile) for name, profile in PROFILES.items()},
+    "local": _local,
+}

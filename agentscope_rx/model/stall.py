@@ -1,0 +1,109 @@
+"""The stall watchdog: a stream that is open but says nothing.
+
+The clock runs only while a read is pending, and `progress` sets it back; so bytes that carry no content (keep-alives,
+usage) do not feed it, and neither a slow consumer nor a person who is asked something is taken for a silent server.
+
+There is one timer per stream. It is not moved when content comes; when it fires it looks how much of the limit is
+left and sleeps for that long again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator
+from typing import Any, TypeVar
+
+from ..errors import ModelStallError
+
+__all__ = ["DEFAULT_STALL_TIMEOUT", "StallWatchdog"]
+
+T = TypeVar("T")
+
+DEFAULT_STALL_TIMEOUT = 300.0
+"""Seconds without content after which a model call fails. Large models think for minutes without a word."""
+
+
+class StallWatchdog:
+    """Ends one stream of reads when no content has come for too long.
+
+    Args:
+        seconds: the limit; infinity switches the watchdog off.
+    """
+
+    def __init__(self, seconds: float = DEFAULT_STALL_TIMEOUT) -> None:
+        self._limit = seconds
+        self._waited = 0.0
+        self._since = 0.0
+        self._reader: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._fired = False
+
+    def progress(self) -> None:
+        """Say that content came: the clock starts from zero."""
+        self._waited = 0.0
+
+    def hurry(self, seconds: float) -> None:
+        """Start the clock from zero with a shorter limit; one that is not shorter changes nothing."""
+        if seconds < self._limit:
+            self._waited = 0.0
+            self._limit = seconds
+            self._arm(seconds)
+
+    async def watch(self, source: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Yield what `source` yields; the source is closed with this generator.
+
+        Raises:
+            ModelStallError: reads have been pending for the limit since the last progress; the read was cancelled.
+        """
+        clock = asyncio.get_running_loop().time
+        try:
+            while True:
+                task = asyncio.current_task()
+                assert task is not None, "asynchronous generators are driven by tasks"
+                cancelling = task.cancelling()
+                if self._timer is None:
+                    self._arm(self._limit - self._waited)
+                self._since = clock()
+                self._reader = task
+                try:
+                    item = await anext(source)
+                except StopAsyncIteration:
+                    return
+                except asyncio.CancelledError:
+                    # As in asyncio.timeout: a cancel that came from elsewhere as well goes before ours.
+                    if self._fired and task.uncancel() <= cancelling:
+                        raise self._stalled() from None
+                    raise
+                finally:
+                    self._reader = None
+                self._waited += clock() - self._since
+                yield item
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            await source.aclose()
+
+    def _arm(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if seconds < math.inf:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._check)
+
+    def _check(self) -> None:
+        self._timer = None
+        if self._reader is None:
+            return  # the next read arms it again
+        left = self._limit - self._waited - (asyncio.get_running_loop().time() - self._since)
+        if left > 0:
+            self._arm(left)
+        else:
+            self._fired = True
+            self._reader.cancel()
+
+    def _stalled(self) -> ModelStallError:
+        return ModelStallError(
+            f"the model's stream stayed open but no content came for {self._limit:g} seconds; "
+            "try again, or give the model a longer stall_timeout",
+            seconds=self._limit,
+        )
