@@ -50,11 +50,13 @@ __all__ = ["Assembler"]
 class _Call:
     """One tool call on its way."""
 
-    __slots__ = ("early", "ended", "id", "signature")
+    __slots__ = ("early", "ended", "given_id", "id", "signature")
 
     def __init__(self) -> None:
         self.id: str | None = None
         """Its id in events, None until it has started."""
+        self.given_id: str | None = None
+        """The provider's id, if it came in time."""
         self.early: list[str] = []
         """Arguments that came before the name."""
         self.signature: str | None = None
@@ -99,7 +101,7 @@ class Assembler:
         events: list[AgentEvent] = []
         for call in self._calls.values():
             if call.id is None:
-                self._start_call(call, None, "", events)
+                self._start_call(call, "", events)
         for part, id in list(self._open):
             self._end(part, id, events)
         events.append(
@@ -172,8 +174,9 @@ class Assembler:
             call = self._calls[piece.key] = _Call()
         if call.ended:
             return
+        call.given_id = call.given_id or piece.id
         if call.id is None and piece.name:
-            self._start_call(call, piece.id, piece.name, events)
+            self._start_call(call, piece.name, events)
         if piece.signature is not None:
             call.signature = piece.signature
         if piece.arguments:
@@ -194,8 +197,8 @@ class Assembler:
 
     # ------------------------------------------------------------------------------------------------ the moves
 
-    def _start_call(self, call: _Call, provider_id: str | None, name: str, events: list[AgentEvent]) -> None:
-        call.id = self._unused(provider_id or f"call_{new_id()}")
+    def _start_call(self, call: _Call, name: str, events: list[AgentEvent]) -> None:
+        call.id = self._unused(call.given_id or f"call_{new_id()}")
         self._open[Part.TOOL_CALL, call.id] = call
         events.append(ToolCallStartEvent(reply_id=self._reply_id, tool_call_id=call.id, tool_call_name=name, seq=0))
         if call.early:
