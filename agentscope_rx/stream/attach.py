@@ -40,9 +40,9 @@ def attach(
 
 
 def as_error(error: BaseException) -> Exception:
-    """Return an error that may travel through `on_error`: raised later, a CancelledError would cancel the reader."""
+    """Return what may travel through `on_error`: a CancelledError would, raised later, cancel whoever reads it."""
     if isinstance(error, Exception):
         return error
-    cancelled = StreamCancelled(f"a source of the stream ended with {type(error).__name__}")
+    cancelled = StreamCancelled("the stream was cancelled by someone other than its subscriber")
     cancelled.__cause__ = error
     return cancelled

@@ -32,8 +32,8 @@ class Consumption(Generic[T]):
 
     async def run(self, source: Observable[T], on_next: OnNext[T]) -> None:
         """Subscribe, wait for the end and for the cleanup, and raise the error; disposes the source if cancelled."""
-        attach(self._subscription, source, on_next, self._settle, self._settle, self._scheduler)
         try:
+            attach(self._subscription, source, on_next, self._settle, self._settle, self._scheduler)
             await self._end
         finally:
             self._subscription.dispose()

@@ -41,7 +41,7 @@ class LoopLocal(Generic[T]):
         with suppress(KeyError):
             return self._values[loop][0]
         value = self._factory()
-        keeper = self._keep(loop, value)
+        keeper = self._keep(value)
         with suppress(StopIteration):  # runs to the yield without waiting; the loop now knows the generator
             keeper.__anext__().send(None)
         with self._lock:
@@ -50,10 +50,10 @@ class LoopLocal(Generic[T]):
             self._values[loop] = (value, keeper)
         return value
 
-    async def _keep(self, loop: asyncio.AbstractEventLoop, value: T) -> AsyncGenerator[None, None]:
+    async def _keep(self, value: T) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
             with self._lock:
-                self._values.pop(loop, None)
+                self._values.pop(asyncio.get_running_loop(), None)
             await self._close(value)

@@ -29,12 +29,15 @@ class _Portal:
         try:
             self.loop.run_forever()
         finally:  # also reached when a callback raised SystemExit or KeyboardInterrupt
-            tasks = asyncio.all_tasks(self.loop)
-            for task in tasks:
-                task.cancel()
-            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.run_until_complete(self._end_streams())
             self.loop.close()
+
+    async def _end_streams(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.loop.shutdown_asyncgens()
 
 
 _lock = threading.Lock()

@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 from reactivex.abc import DisposableBase, ObserverBase, SchedulerBase
 
-from ..errors import StreamCancelled
+from .attach import as_error
 from .loops import call_on, on_loop, report
 from .scheduler import LoopScheduler, loop_for
 
@@ -79,10 +79,9 @@ class TaskSubscription(DisposableBase, Generic[T]):
             self._tell(None)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled():
-            task.exception()  # retrieved: a KeyboardInterrupt or SystemExit has already left through the loop
-        if not self._told and not self._disposed:
-            self._tell(StreamCancelled("the stream was cancelled by someone other than its subscriber"))
+        error = None if task.cancelled() else task.exception()
+        if not self._told and not (self._disposed and error is None):
+            self._tell(as_error(error or asyncio.CancelledError()))
 
     def _tell(self, error: Exception | None) -> None:
         self._told = True
