@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from typing import Any
 
 import reactivex as rx
@@ -39,7 +39,7 @@ def acting(
     def stage(call: ToolUseBlock) -> Observable[AgentEvent]:
         return from_async_iterable(lambda: _tool_call_events(call, toolkit, context, reply_id))
 
-    def batches() -> Iterator[Observable[AgentEvent]]:
+    def batches() -> Generator[Observable[AgentEvent], Any, None]:
         for batch in toolkit.batches(calls):
             yield stage(batch[0]) if len(batch) == 1 else rx.merge(*map(stage, batch))
 

@@ -82,7 +82,7 @@ class Assembler:
         self._data_ids: dict[str, str] = {}
         self._calls: dict[int | str, _Call] = {}
         self._open: dict[tuple[Part, str], Any] = {}
-        self._usage: dict[str, int] = {}
+        self._usage: dict[str, Any] = {}
         self._finish = FinishPiece(FinishReason.UNKNOWN)
 
     def feed(self, chunk: ModelChunk) -> list[AgentEvent]:

@@ -108,7 +108,7 @@ class Publication:
             number = self._seq + 1
             if event.seq == 0:
                 # Fresh, and nobody's but ours: stamping it costs a thirtieth of a copy.
-                event.__dict__["seq"] = number
+                object.__setattr__(event, "seq", number)
             else:
                 event = event.model_copy(update={"seq": number, "id": new_id()})
             self.builder.apply(event)

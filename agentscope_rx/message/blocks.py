@@ -182,11 +182,6 @@ class _LegacyMedia(FrozenModel):
     source: Source
     """Where the bytes are."""
 
-    def __init__(self, source: Base64Source | URLSource | dict[str, Any], **fields: Any) -> None:
-        super().__init__(source=source, **fields)  # type: ignore[call-arg]
-
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
     def to_data_block(self) -> DataBlock:
         """Return the same content as a `DataBlock`."""
         return DataBlock(source=self.source)

@@ -156,17 +156,30 @@ class Msg(FrozenModel):
         return model.model_validate(self.structured_output)
 
 
+# Type checkers give every subclass of a model a constructor of its own, by keywords; so each says what it really takes.
+
+
 class UserMessage(Msg):
     """What a user says: text, data and the legacy media blocks."""
 
     role: Literal[MsgRole.USER] = MsgRole.USER
     _allowed: ClassVar = ((TextBlock, DataBlock, ImageBlock, AudioBlock, VideoBlock), "text/data/image/audio/video")
 
+    def __init__(self, *content: Any, **fields: Any) -> None:
+        super().__init__(*content, **fields)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
 
 class AssistantMessage(Msg):
     """What an agent says: one whole reply, with its thinking, text, tool calls, results and hints."""
 
     role: Literal[MsgRole.ASSISTANT] = MsgRole.ASSISTANT
+
+    def __init__(self, *content: Any, **fields: Any) -> None:
+        super().__init__(*content, **fields)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 class SystemMessage(Msg):
@@ -175,11 +188,21 @@ class SystemMessage(Msg):
     role: Literal[MsgRole.SYSTEM] = MsgRole.SYSTEM
     _allowed: ClassVar = ((TextBlock,), "text")
 
+    def __init__(self, *content: Any, **fields: Any) -> None:
+        super().__init__(*content, **fields)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
 
 class ToolResultMessage(Msg):
     """Tool results that come from outside the agent."""
 
     role: Literal[MsgRole.TOOL] = MsgRole.TOOL
+
+    def __init__(self, *content: Any, **fields: Any) -> None:
+        super().__init__(*content, **fields)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 _ROLE_CLASSES: dict[str, type[Msg]] = {

@@ -42,7 +42,7 @@ async def collect_failing(agent: ReActAgent, *args: Any) -> tuple[list[AgentEven
     events: list[AgentEvent] = []
     try:
         async for event in agent.stream_events(*args):
-            events.append(event)
+            events.append(event)  # noqa: PERF401 - what came before the failure must stay
     except Exception as error:
         assert_valid_stream(events)
         return events, error

@@ -70,7 +70,10 @@ def shape(events: Iterable[AgentEvent]) -> list[str]:
 CASES: dict[str, tuple[list[ModelChunk], list[str]]] = {
     "text": ([text("a"), text("b"), STOP], ["+text", "text a", "text b", "-text", "-model_call"]),
     "nothing at all": ([STOP], ["-model_call"]),
-    "empty deltas are not emitted": ([text(""), think(""), text("a"), text("")], ["+text", "text a", "-text", "-model_call"]),
+    "empty deltas are not emitted": (
+        [text(""), think(""), text("a"), text("")],
+        ["+text", "text a", "-text", "-model_call"],
+    ),
     "text closes thinking": (
         [think("t"), text("a")],
         ["+thinking", "thinking t", "-thinking", "+text", "text a", "-text", "-model_call"],
@@ -95,7 +98,10 @@ CASES: dict[str, tuple[list[ModelChunk], list[str]]] = {
         [text("a"), ModelChunk(UsagePiece(1, 2)), ModelChunk(), text("b")],
         ["+text", "text a", "text b", "-text", "-model_call"],
     ),
-    "a finish-only chunk closes nothing": ([text("a"), STOP, text("b")], ["+text", "text a", "text b", "-text", "-model_call"]),
+    "a finish-only chunk closes nothing": (
+        [text("a"), STOP, text("b")],
+        ["+text", "text a", "text b", "-text", "-model_call"],
+    ),
     "a complete call ends at once": (
         [call(0, "{}", id="c", name="f", complete=True), text("a")],
         ["+call c", "call c {}", "-call c", "+text", "text a", "-text", "-model_call"],
@@ -106,7 +112,8 @@ CASES: dict[str, tuple[list[ModelChunk], list[str]]] = {
     ),
     "one frame in its own order": (
         [ModelChunk(ThinkingPiece("t"), TextPiece("a"), ToolCallPiece(0, "c", "f", "{}"))],
-        ["+thinking", "thinking t", "-thinking", "+text", "text a", "-text", "+call c", "call c {}", "-call c", "-model_call"],
+        ["+thinking", "thinking t", "-thinking", "+text", "text a", "-text", "+call c", "call c {}", "-call c",
+         "-model_call"],
     ),
     "ends come in order of start": (
         [call(1, "{", id="b", name="f"), data("x/y", b"1"), call(0, "{", id="a", name="f"), text("t")],

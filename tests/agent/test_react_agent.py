@@ -49,13 +49,13 @@ from agentscope_rx import (
     ToolResultTextDeltaEvent,
     ToolUseBlock,
     UnknownToolCallError,
+    UnsupportedContentError,
     UserMessage,
     decode,
     encode,
-
 )
+from agentscope_rx.model import TextPiece
 from agentscope_rx.operators import of_type, to_message
-from agentscope_rx.tool import tool
 from agentscope_rx.testing import (
     ScriptedModel,
     delay,
@@ -67,6 +67,7 @@ from agentscope_rx.testing import (
     truncate,
     usage,
 )
+from agentscope_rx.tool import tool
 
 from .shapes import collect, collect_failing, run, types
 
@@ -114,9 +115,7 @@ def test_a_text_answer() -> None:
 
 
 def test_a_tool_turn_and_an_answer() -> None:
-    agent, model = scripted(
-        [tool_call("add", {"a": 17, "b": 25}, pieces=3)], [text("It is 42.")], tools=[add]
-    )
+    agent, model = scripted([tool_call("add", {"a": 17, "b": 25}, pieces=3)], [text("It is 42.")], tools=[add])
     events = run(collect(agent, "What is 17 plus 25?"))
     assert types(events) == [
         START, MODEL_START, *CALL, MODEL_END, *TOOL_RESULT, MODEL_START, *TEXT, MODEL_END, RESULT, END,
@@ -416,7 +415,9 @@ def test_an_empty_answer_is_asked_for_again_once(empty: list[Any]) -> None:
     events = run(collect(agent, "go"))
     [hint] = [event for event in events if isinstance(event, HintBlockEvent)]
     assert hint.hint_source == "empty_response"
-    assert model.requests[1].messages[-1].content[-1] == HintBlock(id=hint.block_id, hint=hint.hint, source="empty_response")
+    assert model.requests[1].messages[-1].content[-1] == HintBlock(
+        id=hint.block_id, hint=hint.hint, source="empty_response"
+    )
     assert events[-2].result.get_text_content().strip() == "there"  # type: ignore[union-attr]
 
 
@@ -507,9 +508,11 @@ def test_call_emits_the_message_of_a_failed_reply_before_the_error() -> None:
 
     async def main() -> list[Any]:
         got: list[Any] = []
-        with pytest.raises(ModelTruncatedError):
-            async for message in agent.call("hi"):
-                got.append(message)
+        failed: list[Exception] = []
+        done = asyncio.Event()
+        agent.call("hi").subscribe(got.append, lambda error: (failed.append(error), done.set()))
+        await done.wait()
+        assert isinstance(failed[0], ModelTruncatedError)
         return got
 
     [message] = run(main())
@@ -549,7 +552,12 @@ def test_the_history_of_a_session_goes_into_the_next_request() -> None:
     agent, model = scripted([text("one")], [text("two")], sys_prompt="sys")
     run(collect(agent, "1"))
     run(collect(agent, UserMessage("2")))
-    assert text_of(model.requests[1].messages) == [("system", "sys"), ("user", "1"), ("assistant", "one"), ("user", "2")]
+    assert text_of(model.requests[1].messages) == [
+        ("system", "sys"),
+        ("user", "1"),
+        ("assistant", "one"),
+        ("user", "2"),
+    ]
 
 
 def test_none_goes_on_from_the_history_as_it_is() -> None:
@@ -575,9 +583,7 @@ def test_sessions_are_apart() -> None:
 
 
 def test_calls_of_one_session_wait_for_each_other_in_order() -> None:
-    agent, model = scripted(
-        [text("1"), delay(0.01), text("!")], [text("2")], [text("3")], default_session_id="home"
-    )
+    agent, model = scripted([text("1"), delay(0.01), text("!")], [text("2")], [text("3")], default_session_id="home")
 
     async def main() -> list[str]:
         answers = await asyncio.gather(*(agent.call(f"q{n}") for n in (1, 2, 3)))
@@ -758,7 +764,6 @@ def test_a_model_of_ones_own_is_two_members() -> None:
         model_name = "echo"
 
         async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-            from agentscope_rx.model import TextPiece
 
             yield ModelChunk(TextPiece(request.messages[-1].get_text_content().upper()))
 
@@ -770,3 +775,39 @@ def test_text_blocks_end_before_the_model_call_does() -> None:
     agent, _ = scripted([text("a")])
     events = run(collect(agent, "hi"))
     assert [type(event) for event in events[-5:-2]] == [TextBlockDeltaEvent, TextBlockEndEvent, ModelCallEndEvent]
+
+
+def test_b1_11_a_run_that_fails_before_the_first_token_has_one_start_and_one_end() -> None:
+    agent, _ = scripted([error(UnsupportedContentError("this model cannot be sent audio"))])
+    events, failure = run(collect_failing(agent, "hi"))
+    assert types(events) == [START, MODEL_START, MODEL_END, RESULT, END]
+    assert isinstance(failure, UnsupportedContentError)
+    assert events[-1].error.message == "this model cannot be sent audio"  # type: ignore[union-attr]
+
+
+def test_l5_a_slow_consumer_slows_the_model() -> None:
+    said = 0
+
+    class Endless:
+        model_name = "endless"
+
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+            nonlocal said
+            while True:
+                said += 1
+                yield ModelChunk(TextPiece("x"))
+
+    async def main() -> None:
+        async with ReActAgent("a", Endless()).stream_events("hi").iterate(buffer=16) as events:
+            heard = 0
+            async for _ in events:
+                heard += 1
+                await asyncio.sleep(0)
+                assert said - heard <= 16 + 32
+                if heard == 2000:
+                    break
+            statistics = events.statistics()
+            assert statistics.limit == 16
+            assert statistics.peak <= 16 + 32
+
+    run(main())
