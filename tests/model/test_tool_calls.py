@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import time
@@ -43,8 +42,8 @@ def join(*frames: RawCall | list[RawCall]) -> list[Call]:
 
 
 def test_b4_38_every_call_has_index_0() -> None:
-    whole = [C('{"n":%d}' % n, index=0, id=f"c{n}", name="f") for n in range(3)]
-    expected = [(f"c{n}", "f", '{"n":%d}' % n) for n in range(3)]
+    whole = [C(json.dumps({"n": n}), index=0, id=f"c{n}", name="f") for n in range(3)]
+    expected = [(f"c{n}", "f", json.dumps({"n": n})) for n in range(3)]
     assert join(*whole) == expected
     assert join(whole) == expected
 
@@ -255,11 +254,7 @@ def test_every_style_of_identifying_calls_gives_the_same_calls(
             raws.append(STYLES[style](number == 0, raw))
     if "repeated" in style or "gaps" in style:
         frame = 1  # two pieces with a name in one frame are two calls
-    frames = (
-        [list(part) for part in itertools.batched(raws, frame)]
-        if hasattr(itertools, "batched")
-        else [raws[i : i + frame] for i in range(0, len(raws), frame)]
-    )
+    frames = [raws[i : i + frame] for i in range(0, len(raws), frame)]
     assert join(*frames) == expected
 
 
