@@ -63,8 +63,10 @@ from agentscope_rx.event import (
 from agentscope_rx.message import (
     DataBlock,
     GenerateReason,
+    PermissionBehavior,
     PermissionRule,
     TextBlock,
+    ToolCallState,
     ToolResultBlock,
     ToolResultState,
     ToolUseBlock,
@@ -371,11 +373,15 @@ class _Reply:
         asking = [call for call, asks in parked.items() if asks]
         submitted = [call for call, asks in parked.items() if not asks]
         if asking:
-            rules = (PermissionRule(tool_name="search", behavior="allow", source="suggested"),)  # type: ignore[arg-type]
-            blocks = self._blocks(asking, state="asking", suggested_rules=rules if self._choose.one_in(2) else ())
+            rules = (PermissionRule(tool_name="search", behavior=PermissionBehavior.ALLOW, source="suggested"),)
+            blocks = self._blocks(
+                asking, state=ToolCallState.ASKING, suggested_rules=rules if self._choose.one_in(2) else ()
+            )
             self.publish(RequireUserConfirmEvent, tool_calls=blocks)
         if submitted:
-            self.publish(RequireExternalExecutionEvent, tool_calls=self._blocks(submitted, state="submitted"))
+            self.publish(
+                RequireExternalExecutionEvent, tool_calls=self._blocks(submitted, state=ToolCallState.SUBMITTED)
+            )
         self._end(GenerateReason.PERMISSION_ASKING if asking else GenerateReason.TOOL_SUSPENDED)
 
     def _resume(self, parked: dict[str, bool]) -> None:

@@ -220,7 +220,7 @@ def key_of_block(block: BaseModel) -> PartKey | None:
 
 _RULES: dict[tuple[Part, Phase], Rule] = {(rule.part, rule.phase): rule for rule in RULES}
 
-_EVENT_NAME: dict[tuple[Part, Phase], str] = {}
+_EVENT_NAME: dict[tuple[Part, Phase], str] = {(Part.REPLY, Phase.RESUME): "AGENT_START(resumed=True)"}
 for _cls, _step in STEPS.items():
     _EVENT_NAME.setdefault((_step.part, _step.phase), str(_cls.model_fields["type"].default))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -30,7 +30,7 @@ def encode(event: BaseEvent) -> str:
     if isinstance(event, UnknownEvent):
         raw = event.raw if event.seq is None else {**event.raw, "seq": event.seq}
         return _write(lambda: to_json(raw), f"an event of type {event.type!r}")
-    return _write(lambda: event.__pydantic_serializer__.to_json(event, exclude_none=True), event.type)
+    return _write(lambda: _to_json(event), event.type)
 
 
 def decode(data: str | bytes | bytearray | Mapping[str, Any]) -> BaseEvent:
@@ -49,7 +49,7 @@ def decode(data: str | bytes | bytearray | Mapping[str, Any]) -> BaseEvent:
 
 def encode_message(message: Msg) -> str:
     """Write one message."""
-    return _write(lambda: message.__pydantic_serializer__.to_json(message, exclude_none=True), "a message")
+    return _write(lambda: _to_json(message), "a message")
 
 
 def decode_message(data: str | bytes | bytearray | Mapping[str, Any]) -> Msg:
@@ -57,9 +57,14 @@ def decode_message(data: str | bytes | bytearray | Mapping[str, Any]) -> Msg:
     return _read(Msg, _object(data, "a message"), "a message")
 
 
-def _write(dump: Any, what: str) -> str:
+def _to_json(model: BaseModel) -> bytes:
+    # Without warnings, which would quote the value of a field that a copy has changed to another type.
+    return model.__pydantic_serializer__.to_json(model, exclude_none=True, warnings=False)
+
+
+def _write(dump: Callable[[], bytes], what: str) -> str:
     try:
-        return bytes(dump()).decode()
+        return dump().decode()
     except (PydanticSerializationError, ValueError) as error:
         raise LocalProtocolError(f"{what} holds a value that JSON cannot: {type(error).__name__}") from error
 
