@@ -93,14 +93,13 @@ class Channel(Generic[T]):
         return READY if len(self._items) < self._limit else _Room(self)
 
     def _append_from_thread(self, item: T) -> bool:
-        if not self._items:
+        self._items.append(item)
+        if len(self._items) == 1:  # only now: woken any earlier, the reader would find nothing and sleep on
             try:
                 self._loop.call_soon_threadsafe(self._arrived.set)
             except RuntimeError:  # the loop is closed, and this channel with it
                 self._closed = True
-                return False
-        self._items.append(item)
-        return True
+        return not self._closed
 
     def _tell(self) -> None:
         thread = threading.current_thread()
@@ -134,7 +133,7 @@ class Channel(Generic[T]):
         return item
 
     def close(self) -> None:
-        """Take no more items; those already in can still be taken."""
+        """Take no more items; those already in can still be taken. Called on the loop."""
         with self._lock:
             self._closed = True
             self._lock.notify_all()

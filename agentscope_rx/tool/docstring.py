@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["Docstring", "parse_docstring"]
 
@@ -36,7 +37,7 @@ def parse_docstring(text: str | None) -> Docstring:
     lines = inspect.cleandoc(text or "").splitlines()
     starts = [index for index in range(len(lines)) if _starts_section(lines, index)]
     parameters: dict[str, str] = {}
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         parameters.update(_section(lines[start:end]))
     return Docstring("\n".join(lines[: starts[0]] if starts else lines).strip(), parameters)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
@@ -75,7 +76,6 @@ class FunctionTool(Tool, Generic[P, R]):
         self.concurrency_safe = concurrency_safe
         self.function = function
         """The function itself."""
-        self._custom = parameters
         try:
             self._parameters = Parameters(function, docstring.parameters, parameters)
         except ToolError as error:
@@ -103,13 +103,14 @@ class FunctionTool(Tool, Generic[P, R]):
         """Bind to an object, as a method does, where the function is defined in a class."""
         if instance is None:
             return self
-        return FunctionTool(
-            MethodType(self.function, instance),
-            name=self.name,
-            description=self.description,
-            concurrency_safe=self.concurrency_safe,
-            parameters=self._custom,
-        )
+        bound = copy.copy(self)
+        bound.function = MethodType(self.function, instance)
+        bound._parameters = self._parameters_of_method
+        return bound
+
+    @functools.cached_property
+    def _parameters_of_method(self) -> Parameters:
+        return self._parameters.of_method()
 
     def __repr__(self) -> str:
         return f"FunctionTool({self.name!r})"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import types
 import typing
+from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, NotRequired
@@ -100,6 +102,13 @@ class Parameters:
                 )
         return keywords
 
+    def of_method(self) -> Parameters:
+        """Return the parameters without the first one, which a method call fills."""
+        parameters = copy.copy(self)
+        parameters._parameters = self._parameters[1:]
+        parameters._forms = {}
+        return parameters
+
     def _hidden(self, available: Collection[type]) -> frozenset[str]:
         return frozenset(p.name for p in self._parameters if p.hidden or p.injectable in available)
 
@@ -124,7 +133,8 @@ class Parameters:
         names = {parameter.name for parameter in self._parameters}
         if not self._open and (unknown := sorted(set(offered) - names)):
             raise ToolError(f"its schema offers {', '.join(unknown)}, which the function does not take")
-        lacking = [p.name for p in self._parameters if p.required and not p.injectable and p.name not in offered]
+        given = {*offered, "self"}  # which a method call fills
+        lacking = [p.name for p in self._parameters if p.required and not p.injectable and p.name not in given]
         if lacking:
             raise ToolError(f"its schema lacks {', '.join(lacking)}, which the function needs")
 
@@ -161,11 +171,26 @@ def _hints(function: Callable[..., Any], parameters: Collection[inspect.Paramete
     def carrier() -> None: ...
 
     carrier.__annotations__ = {p.name: p.annotation for p in parameters if p.annotation is not p.empty}
-    namespace = getattr(inspect.unwrap(plain(function)), "__globals__", {})
+    target = inspect.unwrap(plain(function))
     try:
-        return typing.get_type_hints(carrier, namespace, include_extras=True)
+        return typing.get_type_hints(
+            carrier, getattr(target, "__globals__", {}), _locals_of(target), include_extras=True
+        )
     except (NameError, TypeError) as error:
-        raise ToolError(f"an annotation cannot be evaluated: {error}; import the type at module level") from error
+        raise ToolError(f"an annotation cannot be evaluated: {error}; define or import the type beforehand") from error
+
+
+def _locals_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the names of the functions and classes that the function is being defined in, as far as they still run."""
+    scopes: list[dict[str, Any]] = []
+    code = getattr(function, "__code__", None)
+    frame = inspect.currentframe()
+    while frame is not None:
+        if any(constant is code for constant in frame.f_code.co_consts):
+            scopes.append(frame.f_locals)
+            code = frame.f_code
+        frame = frame.f_back
+    return ChainMap(*scopes)
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any, description: str | None) -> _Parameter:
@@ -175,7 +200,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, description: str | None)
         metadata.append(default if isinstance(default, FieldInfo) else Field(default=default))
     annotation = _annotated[(base, Field(description=description), *metadata)]
     injectable = _injectable(base)
-    reason = _why_not_json(annotation)
+    reason = _why_not_json(parameter.name, annotation)
     if reason and injectable is None:
         raise ToolError(f"a model cannot write the parameter {parameter.name!r}: {reason}")
     required = FieldInfo.from_annotation(annotation).is_required()
@@ -190,9 +215,9 @@ def _injectable(hint: Any) -> type | None:
     return hint if isinstance(hint, type) and hint.__module__ != "builtins" else None
 
 
-def _why_not_json(annotation: Any) -> str | None:
+def _why_not_json(name: str, annotation: Any) -> str | None:
     try:
-        json_schema(TypeAdapter(annotation))
+        json_schema(TypeAdapter(_typed_dict("arguments", {name: annotation})))
     except (PydanticUserError, NameError) as error:
         return str(error).partition("\n")[0]
     return None

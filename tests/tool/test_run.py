@@ -1,0 +1,707 @@
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextvars
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agentscope_rx.context import RuntimeContext
+from agentscope_rx.errors import ToolError
+from agentscope_rx.message import Base64Source, DataBlock, TextBlock, ToolResultBlock, ToolResultState
+from agentscope_rx.tool import (
+    FunctionTool,
+    ToolCancelled,
+    ToolChunk,
+    ToolData,
+    ToolEmitter,
+    ToolEnd,
+    ToolText,
+    run_tool,
+)
+
+from .running import call_of, collect, run, state, stream, texts
+
+SUCCESS = ToolEnd(ToolResultState.SUCCESS)
+ERROR = ToolEnd(ToolResultState.ERROR)
+
+
+async def settled() -> None:
+    """Let callbacks from other threads arrive."""
+    for _ in range(5):
+        await asyncio.sleep(0.001)
+
+
+def other_tasks() -> set[asyncio.Task[Any]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
+
+
+# Eight kinds of function, three kinds of value.
+
+BLOCKS = [TextBlock("see "), DataBlock(source=Base64Source(media_type="image/png", data="AAAA"), id="d")]
+VALUES: dict[str, tuple[Any, list[ToolChunk]]] = {
+    "text": ("ok", [ToolText("ok")]),
+    "json": ({"a": [1, None]}, [ToolText('{"a": [1, null]}')]),
+    "blocks": (BLOCKS, [ToolText("see "), ToolData("d", "image/png", data="AAAA")]),
+}
+
+
+def plain(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def asynchronous(value: Any) -> Callable[[], Any]:
+    async def function():
+        await asyncio.sleep(0)
+        return value
+
+    return function
+
+
+def generator(value: Any) -> Callable[[], Any]:
+    def function():
+        yield value
+        yield value
+
+    return function
+
+
+def asynchronous_generator(value: Any) -> Callable[[], Any]:
+    async def function():
+        yield value
+        await asyncio.sleep(0)
+        yield value
+
+    return function
+
+
+def returns_coroutine(value: Any) -> Callable[[], Any]:
+    return lambda: asynchronous(value)()
+
+
+def returns_generator(value: Any) -> Callable[[], Any]:
+    return lambda: iter([value, value])
+
+
+def returns_asynchronous_generator(value: Any) -> Callable[[], Any]:
+    return lambda: asynchronous_generator(value)()
+
+
+def coroutine_returns_generator(value: Any) -> Callable[[], Any]:
+    async def function():
+        return iter([value, value])
+
+    return function
+
+
+KINDS = [
+    (plain, 1),
+    (asynchronous, 1),
+    (generator, 2),
+    (asynchronous_generator, 2),
+    (returns_coroutine, 1),
+    (returns_generator, 2),
+    (returns_asynchronous_generator, 2),
+    (coroutine_returns_generator, 2),
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(("kind", "times"), KINDS)
+def test_every_kind_of_function(kind: Callable[[Any], Callable[[], Any]], times: int, value: str):
+    given, chunks = VALUES[value]
+    assert run(kind(given)) == [*chunks * times, SUCCESS]
+
+
+@pytest.mark.parametrize("kind", [plain, asynchronous])
+@pytest.mark.parametrize("value", [None, ""])
+def test_nothing_is_no_text(kind: Any, value: Any):
+    assert run(kind(value)) == [SUCCESS]
+
+
+def test_a_generator_streams_as_it_goes():
+    async def main() -> list[Any]:
+        steps: list[Any] = []
+        go = threading.Event()
+
+        def function():
+            yield "a"
+            assert go.wait(10)
+            yield "b"
+
+        async for chunk in stream(function):
+            steps.append(chunk)
+            go.set()
+        return steps
+
+    assert asyncio.run(main()) == [ToolText("a"), ToolText("b"), SUCCESS]
+
+
+def test_what_a_generator_returns_follows_what_it_yields():
+    def function():
+        yield "a"
+        return "b"
+
+    assert texts(run(function)) == ["a", "b"]
+
+
+def test_base64_pieces_of_one_block_are_passed_on_unchanged():
+    pieces = [base64.b64encode(piece).decode() for piece in (b"hello", b"world")]
+
+    def function():
+        for piece in pieces:
+            yield DataBlock(source=Base64Source(media_type="audio/wav", data=piece), id="one")
+
+    chunks = run(function)
+    assert chunks == [*(ToolData("one", "audio/wav", data=piece) for piece in pieces), SUCCESS]
+
+
+def test_a_tool_may_say_how_it_ended():
+    def function():
+        yield ToolResultBlock(id="", name="", output=(TextBlock("a"),), state=ToolResultState.DENIED, metadata={"x": 1})
+        yield ToolResultBlock(
+            id="", name="", output=(TextBlock("b"),), state=ToolResultState.SUCCESS, metadata={"y": 2}
+        )
+        yield ToolResultBlock(id="", name="")
+
+    assert run(function) == [ToolText("a"), ToolText("b"), ToolEnd(ToolResultState.DENIED, {"x": 1, "y": 2})]
+
+
+def test_b1_6_a_plain_function_gives_one_delta():
+    def function(a: int) -> str:
+        return "ok"
+
+    assert run(function, {"a": 1}) == [ToolText("ok"), SUCCESS]
+
+
+def test_synchronous_functions_leave_the_loop_alone_and_asynchronous_ones_run_on_it():
+    where: dict[str, int] = {}
+
+    def in_thread():
+        where["sync"] = threading.get_ident()
+        yield
+
+    async def on_loop():
+        where["async"] = threading.get_ident()
+
+    async def main() -> None:
+        await collect(in_thread)
+        await collect(on_loop)
+        where["loop"] = threading.get_ident()
+
+    asyncio.run(main())
+    assert where["sync"] != where["loop"]
+    assert where["async"] == where["loop"]
+
+
+def test_thread_tools_run_side_by_side_however_many():
+    count = 40
+    barrier = threading.Barrier(count)
+
+    def meet():
+        barrier.wait(10)
+        return "met"
+
+    async def main() -> list[list[ToolChunk]]:
+        return await asyncio.gather(*(collect(meet) for _ in range(count)))
+
+    assert asyncio.run(main()) == [[ToolText("met"), SUCCESS]] * count
+
+
+@pytest.mark.parametrize("kind", ["thread", "coroutine", "generator", "async generator"])
+def test_context_variables_arrive_and_do_not_leak(kind: str):
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+
+    def thread():
+        seen = variable.get()
+        variable.set("tool's own")
+        return seen
+
+    async def coroutine():
+        return thread()
+
+    def generator():
+        yield thread()
+
+    async def asynchronous_generator():
+        yield thread()
+
+    function = {
+        "thread": thread,
+        "coroutine": coroutine,
+        "generator": generator,
+        "async generator": asynchronous_generator,
+    }[kind]
+
+    async def main() -> list[ToolChunk]:
+        variable.set("caller's")
+        chunks = []
+        async for chunk in stream(function):
+            assert variable.get() == "caller's"
+            chunks.append(chunk)
+        return chunks
+
+    assert texts(asyncio.run(main())) == ["caller's"]
+
+
+def test_the_tool_cannot_change_the_call():
+    def function(a: Any):
+        a["changed"] = True
+
+    call = call_of("function", {"a": {}})
+
+    async def main() -> list[ToolChunk]:
+        return [chunk async for chunk in run_tool(call, FunctionTool(function), RuntimeContext())]
+
+    assert asyncio.run(main()) == [SUCCESS]
+    assert call.input == {"a": {}}
+
+
+# Arguments as the model wrote them.
+
+
+@pytest.mark.parametrize("raw", ["", "  ", "null", "{}"])
+def test_b4_47_empty_arguments_are_an_empty_object(raw: str):
+    assert run(lambda: "ran", raw) == [ToolText("ran"), SUCCESS]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ('{"q"', "the arguments are not valid JSON: Expecting ':' delimiter at character 4 of 4"),
+        ("[1]", "the arguments must be a JSON object, got list"),
+        ("[" * 100_000, "the arguments are nested"),
+    ],
+)
+def test_b4_47_broken_arguments_are_an_error_result_and_the_tool_does_not_run(raw: str, message: str):
+    ran: list[int] = []
+    told, end = run(lambda: ran.append(1), raw)
+    assert told.text.startswith(f"ToolError: {message}")
+    assert end == ERROR
+    assert not ran
+
+
+def test_raw_arguments_are_parsed():
+    def function(q: str):
+        return q
+
+    assert texts(run(function, '{"q": "é"}')) == ["é"]
+
+
+def test_an_unknown_tool_is_an_error_result():
+    async def main() -> list[ToolChunk]:
+        return [chunk async for chunk in run_tool(call_of("ghost"), None, RuntimeContext())]
+
+    assert asyncio.run(main()) == [ToolText("ToolNotFoundError: The tool named 'ghost' doesn't exist."), ERROR]
+
+
+# Errors.
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+RAISED: list[tuple[BaseException, str]] = [
+    (ValueError("boom"), "ValueError: boom"),
+    (KeyError("k"), "KeyError: 'k'"),
+    (ToolError("use the other one"), "ToolError: use the other one"),
+    (ValueError(), "ValueError"),
+    (Unprintable(), "Unprintable"),
+    (SystemExit(3), "SystemExit: 3"),
+    (GeneratorExit(), "GeneratorExit"),
+    (
+        ExceptionGroup("many", [ValueError("a"), ExceptionGroup("more", [KeyError("b")])]),
+        "ValueError: a\nKeyError: 'b'",
+    ),
+]
+
+
+def raising(error: BaseException) -> dict[str, Callable[[], Any]]:
+    def thread():
+        raise error
+
+    async def coroutine():
+        raise error
+
+    def generator() -> Iterator[str]:
+        yield from ()
+        raise error
+
+    async def asynchronous_generator() -> AsyncIterator[str]:
+        if error is None:
+            yield ""
+        raise error
+
+    return {
+        "thread": thread,
+        "coroutine": coroutine,
+        "generator": generator,
+        "async generator": asynchronous_generator,
+    }
+
+
+RAISING_KINDS = list(raising(ValueError()))
+
+
+@pytest.mark.parametrize("kind", RAISING_KINDS)
+@pytest.mark.parametrize(("error", "text"), RAISED)
+def test_whatever_a_tool_raises_is_told_to_the_model(error: BaseException, text: str, kind: str):
+    assert run(raising(error)[kind]) == [ToolText(text), ERROR]
+
+
+@pytest.mark.parametrize("kind", RAISING_KINDS)
+def test_stop_iteration_is_an_error_like_any_other(kind: str):
+    chunks = run(raising(StopIteration("x"))[kind])
+    assert state(chunks) == "error"
+    assert texts(chunks)[0].startswith("RuntimeError: ")
+    assert texts(chunks)[0].endswith("raised StopIteration")
+
+
+@pytest.mark.parametrize("kind", RAISING_KINDS)
+def test_keyboard_interrupt_goes_through(kind: str):
+    with pytest.raises(KeyboardInterrupt):
+        run(raising(KeyboardInterrupt())[kind])
+
+
+def test_what_came_before_an_error_stands_on_lines_of_its_own():
+    def function(ending: str):
+        yield f"partial{ending}"
+        raise ValueError("boom")
+
+    assert texts(run(function, {"ending": ""})) == ["partial", "\nValueError: boom"]
+    assert texts(run(function, {"ending": "\n"})) == ["partial\n", "ValueError: boom"]
+
+
+def test_an_output_that_cannot_be_told_is_an_error():
+    assert texts(run(lambda: b"bytes"))[0].startswith("TypeError: the tool gave bytes")
+
+
+def test_a_tool_that_raised_is_an_error_whatever_it_said_before():
+    def function():
+        yield ToolResultBlock(id="", name="", state=ToolResultState.SUCCESS, metadata={"kept": 1})
+        raise ValueError
+
+    assert run(function)[-1] == ToolEnd(ToolResultState.ERROR, {"kept": 1})
+
+
+def test_the_traceback_is_logged_without_arguments(caplog: pytest.LogCaptureFixture):
+    def function(password: str):
+        raise ValueError("boom")
+
+    with caplog.at_level(logging.DEBUG, logger="agentscope_rx.tool"):
+        run(function, {"password": "hunter2"})
+    assert "Traceback" in caplog.text
+    assert "in function" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_b7_81_one_failing_tool_does_not_lose_its_siblings():
+    def ok(name: str):
+        return name
+
+    def fail(name: str):
+        raise ValueError(name)
+
+    async def main() -> list[list[ToolChunk]]:
+        return await asyncio.gather(*(collect(tool, {"name": tool.__name__}) for tool in (ok, fail, ok)))
+
+    assert asyncio.run(main()) == [
+        [ToolText("ok"), SUCCESS],
+        [ToolText("ValueError: fail"), ERROR],
+        [ToolText("ok"), SUCCESS],
+    ]
+
+
+def test_b7_81_each_result_is_there_when_its_tool_has_finished():
+    async def main() -> list[str]:
+        finished: list[str] = []
+        slow_may_go = asyncio.Event()
+
+        async def slow():
+            await asyncio.wait_for(slow_may_go.wait(), 10)
+
+        async def one(name: str, function: Any) -> None:
+            await collect(function)
+            finished.append(name)
+            if name == "fast":
+                slow_may_go.set()
+
+        await asyncio.gather(one("slow", slow), one("fast", lambda: None))
+        return finished
+
+    assert asyncio.run(main()) == ["fast", "slow"]
+
+
+def test_b4_51_results_carry_the_call_they_belong_to_not_the_order_they_finish_in():
+    async def main() -> dict[str, list[str]]:
+        go = asyncio.Event()
+
+        async def slow():
+            await asyncio.wait_for(go.wait(), 10)
+            return "slow"
+
+        async def fast():
+            go.set()
+            return "fast"
+
+        names = ("slow", "fast")
+        results = await asyncio.gather(collect(slow), collect(fast))
+        return {name: texts(chunks) for name, chunks in zip(names, results, strict=True)}
+
+    assert asyncio.run(main()) == {"slow": ["slow"], "fast": ["fast"]}
+
+
+# Cancelling.
+
+
+@pytest.mark.parametrize("kind", RAISING_KINDS)
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), ToolCancelled()])
+def test_b7_74_a_tool_that_cancels_itself_is_interrupted(kind: str, error: BaseException):
+    async def main() -> list[ToolChunk]:
+        chunks = await collect(raising(error)[kind])
+        task = asyncio.current_task()
+        assert task is not None
+        assert not task.cancelling()
+        await asyncio.sleep(0)
+        return chunks
+
+    assert asyncio.run(main()) == [
+        ToolText("The tool was interrupted before it finished."),
+        ToolEnd(ToolResultState.INTERRUPTED),
+    ]
+
+
+def test_b7_74_a_tool_that_cancels_its_own_task_is_interrupted():
+    async def function():
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(10)
+
+    assert state(run(function)) == "interrupted"
+
+
+def test_b7_74_an_outer_cancel_still_wins():
+    async def main() -> None:
+        started = asyncio.Event()
+        steps: list[str] = []
+
+        async def function():
+            started.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                steps.append("told")
+                await asyncio.sleep(0)
+                steps.append("cleaned up")
+                raise
+
+        task = asyncio.create_task(collect(function))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+        assert steps == ["told", "cleaned up"]
+        assert not other_tasks()
+
+    asyncio.run(main())
+
+
+def test_b7_74_an_outer_cancel_wins_over_a_tool_that_answers_it_with_another_error():
+    async def main() -> None:
+        started = asyncio.Event()
+
+        async def function():
+            started.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                raise ValueError("instead") from None
+
+        task = asyncio.create_task(collect(function))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def test_closing_an_asynchronous_generator_closes_the_tool():
+    async def main() -> None:
+        steps: list[str] = []
+
+        async def function(emitter: ToolEmitter):
+            try:
+                while True:
+                    yield "x"
+            finally:
+                await emitter.emit("dropped")
+                await asyncio.sleep(0)
+                steps.append("closed")
+
+        chunks = stream(function)
+        assert await anext(chunks) == ToolText("x")
+        await chunks.aclose()
+        assert steps == ["closed"]
+        assert not other_tasks()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("speaks", ["yields", "emits"])
+def test_closing_tells_a_thread_at_its_next_word(speaks: str):
+    over = threading.Event()
+    steps: list[str] = []
+
+    def yields(emitter: ToolEmitter):
+        try:
+            while True:
+                yield "x"
+        except GeneratorExit:
+            steps.append("told")
+            emitter.emit("dropped")
+            steps.append("cleaned up")
+            raise
+        finally:
+            over.set()
+
+    def emits(emitter: ToolEmitter):
+        try:
+            while True:
+                try:
+                    emitter.emit("x")
+                except Exception:
+                    continue
+        except ToolCancelled:
+            steps.append("told")
+            emitter.emit("dropped")
+            steps.append("cleaned up")
+            raise
+        finally:
+            over.set()
+
+    async def main() -> None:
+        chunks = stream({"yields": yields, "emits": emits}[speaks])
+        assert (await anext(chunks)).text == "x"
+        await chunks.aclose()
+        assert await asyncio.to_thread(over.wait, 10)
+        await settled()
+        assert not other_tasks()
+
+    asyncio.run(main())
+    assert steps == ["told", "cleaned up"]
+
+
+def test_a_thread_that_hangs_holds_up_neither_the_cancel_nor_the_end_of_the_loop():
+    go, over = threading.Event(), threading.Event()
+
+    def hangs():
+        try:
+            go.wait(30)
+            return "late"
+        finally:
+            over.set()
+
+    async def main() -> None:
+        task = asyncio.create_task(collect(hangs))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not other_tasks()
+
+    asyncio.run(main())  # would wait for a thread of the loop's own pool
+    assert not over.is_set()
+    go.set()
+    assert over.wait(10)
+
+
+def test_what_a_thread_does_after_a_cancel_is_ignored():
+    go, over = threading.Event(), threading.Event()
+
+    def fails_late():
+        go.wait(10)
+        over.set()
+        raise ValueError("late")
+
+    async def main() -> list[dict[str, Any]]:
+        reports: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, report: reports.append(report))
+        task = asyncio.create_task(collect(fails_late))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go.set()
+        await asyncio.to_thread(over.wait, 10)
+        await settled()
+        return reports
+
+    assert asyncio.run(main()) == []
+
+
+def test_nothing_runs_before_the_first_chunk_is_asked_for():
+    ran: list[int] = []
+
+    async def main() -> None:
+        chunks = stream(lambda: ran.append(1))
+        await settled()
+        assert not ran
+        await chunks.aclose()
+        assert not ran
+        assert not other_tasks()
+
+    asyncio.run(main())
+
+
+def test_l5_a_slow_consumer_slows_the_tool():
+    made = 0
+
+    def in_thread():
+        nonlocal made
+        for number in range(300):
+            yield str(number)
+            made += 1
+
+    async def on_loop():
+        for text in in_thread():
+            yield text
+
+    async def lead_of(function: Any) -> int:
+        nonlocal made
+        made = taken = lead = 0
+        async for chunk in stream(function, buffer=8):
+            await asyncio.sleep(0)
+            lead = max(lead, made - taken)
+            if isinstance(chunk, ToolText):
+                assert chunk.text == str(taken)
+                taken += 1
+        assert taken == made == 300
+        return lead
+
+    for function in (in_thread, on_loop):
+        assert asyncio.run(lead_of(function)) <= 8 + 2
+
+
+def test_l5_eight_threads_of_two_thousand_pieces_are_exact_and_in_order():
+    def function(name: str, emitter: ToolEmitter):
+        for number in range(1_000):
+            emitter.emit(f"{name}{number}")
+            yield f"{name}{number}"
+
+    async def main() -> list[list[ToolChunk]]:
+        return await asyncio.gather(*(collect(function, {"name": name}) for name in "abcdefgh"))
+
+    for name, chunks in zip("abcdefgh", asyncio.run(main()), strict=True):
+        expected = [f"{name}{number}" for number in range(1_000)]
+        assert texts(chunks) == texts(chunks, progress=True) == expected
+        assert state(chunks) == "success"
+        assert [chunk.progress for chunk in chunks if isinstance(chunk, ToolText)] == [True, False] * 1_000
