@@ -42,13 +42,13 @@ def test_a_portal_that_a_callback_has_ended_ends_its_streams_and_is_renewed() ->
     culprit, bystander = Watcher(), Watcher()
     from_async_iterable(endless).subscribe(bystander)
     wait_for(lambda: bystander.items)
-    loop = portal_loop()
+    (thread,) = _portal_threads()
     from_async_iterable(one).subscribe(leave, culprit.on_error)
     wait_for(lambda: culprit.ends and bystander.ends)
     assert isinstance(culprit.ends[0], StreamCancelled)
     assert isinstance(culprit.ends[0].__cause__, SystemExit)
     assert bystander.log == ["cleaned", "StreamCancelled"]
-    wait_for(loop.is_closed)
+    thread.join()
 
     after = Watcher()
     from_async_iterable(one).subscribe(after)
@@ -101,4 +101,10 @@ def test_the_end_of_the_process_cleans_up_the_streams_of_the_portal() -> None:
 
 
 def test_the_portal_does_not_keep_the_process_alive() -> None:
-    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "agentscope-rx-portal")
+    portal_loop()
+    (thread,) = _portal_threads()
+    assert thread.daemon
+
+
+def _portal_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "agentscope-rx-portal"]
