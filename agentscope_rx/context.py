@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
+from .errors import ConfigurationError
+
 __all__ = ["RuntimeContext"]
 
 T = TypeVar("T")
+
+_NOT_GIVEN: Any = object()
 
 
 class RuntimeContext:
@@ -22,19 +26,22 @@ class RuntimeContext:
         """The conversation; None stands for the agent's default session."""
         self.user_id = user_id
         """The user, None when there is only one."""
-        self._attributes: dict[str | type, Any] = dict(attributes)
+        self._attributes: dict[str | type, Any] = {**attributes}
 
     @overload
     def put(self, key: str | type, value: Any, /) -> RuntimeContext: ...
     @overload
     def put(self, value: object, /) -> RuntimeContext: ...
-    def put(self, *args: Any) -> RuntimeContext:
-        """Keep a value under a key or a type, or an object under its own class; returns the context."""
-        if len(args) == 1:
-            args = (type(args[0]), args[0])
-        key, value = args
+    def put(self, key: Any, value: Any = _NOT_GIVEN, /) -> RuntimeContext:
+        """Keep a value under a key or a type, or an object under its own class; returns the context.
+
+        Raises:
+            ConfigurationError: the key is neither a string nor a type.
+        """
+        if value is _NOT_GIVEN:
+            key, value = type(key), key
         if not isinstance(key, str | type):
-            raise TypeError(f"a context key is a string or a type, got {type(key).__name__}")
+            raise ConfigurationError(f"a context key is a string or a type, got {type(key).__name__}")
         self._attributes[key] = value
         return self
 

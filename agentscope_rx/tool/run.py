@@ -73,9 +73,8 @@ async def run_tool(
         error = task.result()
     finally:
         channel.close()
-        if not task.done():
-            task.cancel()
-            await asyncio.wait([task])
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
     if error is not None:
         state, text = _told(error)
         yield ToolText(text if not last or last.endswith("\n") else f"\n{text}")

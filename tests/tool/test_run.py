@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextvars
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -364,9 +365,11 @@ def test_stop_iteration_is_an_error_like_any_other(kind: str):
 
 
 @pytest.mark.parametrize("kind", RAISING_KINDS)
-def test_keyboard_interrupt_goes_through(kind: str):
+def test_keyboard_interrupt_goes_through(kind: str, caplog: pytest.LogCaptureFixture):
     with pytest.raises(KeyboardInterrupt):
         run(raising(KeyboardInterrupt())[kind])
+    gc.collect()
+    assert caplog.text == ""  # no "exception was never retrieved"
 
 
 def test_what_came_before_an_error_stands_on_lines_of_its_own():
