@@ -26,7 +26,7 @@ class RuntimeContext:
         """The conversation; None stands for the agent's default session."""
         self.user_id = user_id
         """The user, None when there is only one."""
-        self._attributes: dict[str | type, Any] = {**attributes}
+        self._attributes: dict[str | type, Any] = dict(attributes.items())
 
     @overload
     def put(self, key: str | type, value: Any, /) -> RuntimeContext: ...

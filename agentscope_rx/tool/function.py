@@ -33,7 +33,8 @@ class FunctionTool(Tool, Generic[P, R]):
     """A function that a model may call; calling the object calls the function.
 
     The function may be synchronous (it runs in a thread), asynchronous (it runs on the event loop), or a generator of
-    either kind (what it yields is the result, as it comes). Methods, partials and objects with `__call__` will do.
+    either kind (what it yields is the result, as it comes and with nothing in between). Methods, partials and objects
+    with `__call__` will do.
 
     The model sees the parameters that it can write. Those typed `ToolEmitter`, `RuntimeContext`, a class that the
     context holds, or a class that has no JSON schema are injected. Arguments are validated and converted by

@@ -91,7 +91,7 @@ async def _outcome(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        _log.debug("tool %r failed", tool.name, exc_info=error)
+        _log.debug("tool %r raised", tool.name, exc_info=error)
         return error
     return None
 
