@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
 settings.register_profile(
-    "default", max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+    "default", max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
 )
 settings.register_profile("ci", max_examples=2_000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

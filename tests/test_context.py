@@ -1,3 +1,5 @@
+"""The context of one call."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,35 +10,43 @@ from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ConfigurationError
 
 
-class Base: ...
+class Database:
+    pass
 
 
-class Derived(Base): ...
-
-
-def test_attributes_are_kept_by_key_and_by_type():
-    thing = Derived()
-    context = RuntimeContext("s", "u", tenant=7).put("other", None).put(thing).put(Base, thing)
+def test_a_context_names_a_session_and_a_user() -> None:
+    context = RuntimeContext(session_id="s", user_id="u")
     assert (context.session_id, context.user_id) == ("s", "u")
-    assert (context.get("tenant"), context.get("other", 1), context.get("absent", 2)) == (7, None, 2)
-    assert context.get(Derived) is context.get(Base) is thing
-    assert context.get(int) is None
-    assert context.types() == {Base, Derived}
+    assert (RuntimeContext().session_id, RuntimeContext().user_id) == (None, None)
 
 
-def test_a_value_may_be_none_and_a_type():
-    assert RuntimeContext().put(Base, None).types() == {Base}
-    assert RuntimeContext().put("cls", Base).get("cls") is Base
+def test_attributes_are_kept_by_key() -> None:
+    context = RuntimeContext(tenant=7).put("colour", "red")
+    assert (context.get("tenant"), context.get("colour")) == (7, "red")
+    assert context.get("missing") is None
+    assert context.get("missing", 5) == 5
 
 
-@pytest.mark.parametrize("key", [1, None, ("a",)])
-def test_a_key_is_a_string_or_a_type(key: Any):
-    context = RuntimeContext()
-    with pytest.raises(ConfigurationError, match=f"a string or a type, got {type(key).__name__}"):
-        context.put(key, 1)
-    assert context.types() == frozenset()
+def test_objects_are_kept_by_type() -> None:
+    database = Database()
+    assert RuntimeContext().put(database).get(Database) is database
+    assert RuntimeContext().put(object, database).get(object) is database
+    assert RuntimeContext().get(Database) is None
+    assert RuntimeContext(database=database).types() == frozenset()
+    assert RuntimeContext(x=1).put(database).put(int, 5).types() == {Database, int}
 
 
-def test_its_form_for_people_shows_no_values():
-    context = RuntimeContext("s", key="secret").put(Derived())
-    assert repr(context) == "RuntimeContext(session_id='s', user_id=None, attributes=[Derived, key])"
+def test_none_and_false_are_values_too() -> None:
+    assert RuntimeContext(flag=False).get("flag", True) is False
+    assert RuntimeContext().put("nothing", None).get("nothing", 5) is None
+
+
+def test_a_key_is_a_string_or_a_type() -> None:
+    key: Any = 5
+    with pytest.raises(ConfigurationError, match="a string or a type, got int"):
+        RuntimeContext().put(key, "x")
+
+
+def test_a_repr_shows_no_values() -> None:
+    shown = repr(RuntimeContext(session_id="s", token="SECRET").put(Database, "SECRET"))
+    assert shown == "RuntimeContext(session_id='s', user_id=None, attributes=[Database, token])"
