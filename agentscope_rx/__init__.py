@@ -379,22 +379,22 @@ if TYPE_CHECKING:
     from .stream import (
         through as through,
     )
-    from .tool import (
+    from .tools import (
         FunctionTool as FunctionTool,
     )
-    from .tool import (
+    from .tools import (
         Tool as Tool,
     )
-    from .tool import (
+    from .tools import (
         ToolEmitter as ToolEmitter,
     )
-    from .tool import (
+    from .tools import (
         Toolkit as Toolkit,
     )
-    from .tool import (
+    from .tools import (
         ToolSchema as ToolSchema,
     )
-    from .tool import (
+    from .tools import (
         tool as tool,
     )
 
@@ -529,7 +529,7 @@ __all__ = [
     "tool",
 ]
 
-_HOMES = ("errors", "identity", "message", "event", "stream", "context", "tool", "model", "agent")
+_HOMES = ("errors", "identity", "message", "event", "stream", "context", "tools", "model", "agent")
 """Where the names live, lowest floor first."""
 
 

@@ -19,7 +19,7 @@ from ..event import (
 )
 from ..message import ToolUseBlock
 from ..stream import concat_stages, from_async_iterable, unwinding
-from ..tool import ToolData, ToolEnd, Toolkit, ToolStop, ToolText, run_tool
+from ..tools import ToolData, ToolEnd, Toolkit, ToolStop, ToolText, run_tool
 
 __all__ = ["acting"]
 

@@ -15,7 +15,7 @@ from ..message import HintBlock, Msg, ToolOutputBlock
 from ..model import ChatModel, ModelOptions, resolve_model
 from ..operators import to_message
 from ..stream import Stream, using_async
-from ..tool import Tool, Toolkit
+from ..tools import Tool, Toolkit
 from .inputs import AgentInput, to_messages
 from .reply import Reply, Settings
 from .session import Session, Sessions

@@ -21,7 +21,7 @@ from ..identity import new_id
 from ..message import DataBlock, GenerateReason, Msg, SystemMessage, TextBlock, ToolResultState, ToolUseBlock
 from ..model import ChatModel, ModelOptions, ModelRequest
 from ..stream import concat_stages, from_async_iterable
-from ..tool import Toolkit
+from ..tools import Toolkit
 from .acting import acting
 from .closing import result_events, unanswered_calls
 from .publication import Publication

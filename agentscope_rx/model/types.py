@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..event import FinishReason
 from ..message import Msg
-from ..tool.schema import ToolSchema
+from ..tools.schema import ToolSchema
 
 __all__ = [
     "ChatModel",

@@ -53,6 +53,7 @@ from agentscope_rx import (
     UserMessage,
     decode,
     encode,
+    tool,
 )
 from agentscope_rx.model import TextPiece
 from agentscope_rx.operators import of_type, to_message
@@ -67,7 +68,6 @@ from agentscope_rx.testing import (
     truncate,
     usage,
 )
-from agentscope_rx.tool import tool
 
 from .shapes import collect, collect_failing, run, types
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
 from agentscope_rx.message import ToolUseBlock
-from agentscope_rx.tool import FunctionTool, Tool, ToolEmitter, Toolkit, ToolSchema, tool
+from agentscope_rx.tools import FunctionTool, Tool, ToolEmitter, Toolkit, ToolSchema, tool
 
 from .running import run, texts
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentscope_rx.errors import BufferOverflowError
-from agentscope_rx.tool.channel import Channel, ToolCancelled
+from agentscope_rx.tools.channel import Channel, ToolCancelled
 
 
 async def drain(channel: Channel[Any]) -> list[Any]:

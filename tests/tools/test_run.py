@@ -14,7 +14,7 @@ import pytest
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
 from agentscope_rx.message import Base64Source, DataBlock, TextBlock, ToolResultBlock, ToolResultState
-from agentscope_rx.tool import (
+from agentscope_rx.tools import (
     FunctionTool,
     ToolCancelled,
     ToolChunk,
@@ -397,7 +397,7 @@ def test_the_traceback_is_logged_without_arguments(caplog: pytest.LogCaptureFixt
     def function(password: str):
         raise ValueError("boom")
 
-    with caplog.at_level(logging.DEBUG, logger="agentscope_rx.tool"):
+    with caplog.at_level(logging.DEBUG, logger="agentscope_rx.tools"):
         run(function, {"password": "hunter2"})
     assert "Traceback" in caplog.text
     assert "in function" in caplog.text

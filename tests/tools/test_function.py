@@ -8,7 +8,7 @@ import pytest
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
-from agentscope_rx.tool import FunctionTool, Tool, tool
+from agentscope_rx.tools import FunctionTool, Tool, tool
 
 from .running import run, state, texts
 

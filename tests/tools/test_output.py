@@ -24,8 +24,8 @@ from agentscope_rx.message import (
     ToolResultState,
     URLSource,
 )
-from agentscope_rx.tool import ToolData, ToolEnd, ToolStop, ToolText
-from agentscope_rx.tool.output import chunks_of
+from agentscope_rx.tools import ToolData, ToolEnd, ToolStop, ToolText
+from agentscope_rx.tools.output import chunks_of
 
 
 class Point(BaseModel):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentscope_rx.tool.docstring import parse_docstring
+from agentscope_rx.tools.docstring import parse_docstring
 
 GOOGLE = """Search the archive.
 

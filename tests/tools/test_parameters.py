@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, PlainValidator, field_validator
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
-from agentscope_rx.tool import FunctionTool, ToolEmitter
+from agentscope_rx.tools import FunctionTool, ToolEmitter
 
 from .running import run, state, texts
 

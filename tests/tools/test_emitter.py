@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentscope_rx.message import Base64Source, DataBlock, GenerateReason, TextBlock
-from agentscope_rx.tool import ToolChunk, ToolData, ToolEmitter, ToolEnd, ToolStop, ToolText
-from agentscope_rx.tool.channel import READY
+from agentscope_rx.tools import ToolChunk, ToolData, ToolEmitter, ToolEnd, ToolStop, ToolText
+from agentscope_rx.tools.channel import READY
 
 from .running import collect, run, state, stream, texts
 

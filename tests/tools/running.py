@@ -8,7 +8,7 @@ from typing import Any
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.message import ToolResultState, ToolUseBlock
-from agentscope_rx.tool import FunctionTool, Tool, ToolChunk, ToolEnd, ToolText, run_tool
+from agentscope_rx.tools import FunctionTool, Tool, ToolChunk, ToolEnd, ToolText, run_tool
 
 
 def call_of(name: str, arguments: dict[str, Any] | str | None = None) -> ToolUseBlock:
