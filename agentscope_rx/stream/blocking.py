@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from reactivex.scheduler import CurrentThreadScheduler
@@ -69,25 +69,24 @@ def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if task is not None:
             task.cancel()
 
-    thread = threading.Thread(
-        target=contextvars.copy_context().run, args=(work,), name="agentscope-rx-run", daemon=True
-    )
-    thread.start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="agentscope-rx-run", daemon=True).start()
     try:
-        _join_unless_cancelled(thread)
-    finally:
+        _wait_unless_cancelled(result)
+    finally:  # also reached by a KeyboardInterrupt
         interrupted = True
         call_on(loop, interrupt)
-        thread.join()
+        wait([result])
     return result.result()
 
 
-def _join_unless_cancelled(thread: threading.Thread) -> None:
-    """Wait for the thread, or until the task that waits here is cancelled: asyncio does that at the first Ctrl-C."""
+def _wait_unless_cancelled(result: Future[Any]) -> None:
+    """Wait for the result, or until the task that waits here is cancelled: asyncio does that at the first Ctrl-C."""
     try:
         caller = asyncio.current_task()
     except RuntimeError:
         caller = None
     cancels = caller.cancelling() if caller else 0
-    while thread.is_alive() and not (caller and caller.cancelling() > cancels):
-        thread.join(_POLL_SECONDS)
+    while not wait([result], _POLL_SECONDS).done:
+        if caller and caller.cancelling() > cancels:
+            return
