@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Mapping
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import httpx
@@ -30,6 +32,7 @@ _HTTPX_DEFAULT_TIMEOUT = httpx.Timeout(5.0)
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
+_MAX_RECEIVED_CHUNKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,14 @@ class HttpRequest:
     """Makes the server's messages fit to be shown."""
 
 
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Reading the certificates takes most of the time that it takes to make a client; every loop shares them."""
+    return httpx.create_ssl_context()
+
+
 def _new_client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=_TIMEOUT, limits=_LIMITS)
+    return httpx.AsyncClient(verify=_ssl_context(), timeout=_TIMEOUT, limits=_LIMITS)
 
 
 _clients: LoopLocal[httpx.AsyncClient] = LoopLocal(_new_client, httpx.AsyncClient.aclose)
@@ -87,9 +96,13 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
             responded = True
             if not response.is_success:
                 raise await _refusal(response, request.mask)
-            compressed = "Content-Encoding" in response.headers
-            async for chunk in response.aiter_bytes() if compressed else response.aiter_raw():
-                yield chunk
+            body = response.aiter_bytes()
+            try:
+                async for chunk in body:
+                    yield chunk
+            except (GeneratorExit, asyncio.CancelledError):
+                await _unwind(response, body)
+                raise
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
         raise ConfigurationError(
             f"a request to {_origin(request.url)} cannot be made ({type(error).__name__}); "
@@ -105,6 +118,18 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         raise ModelHTTPError(
             f"no answer from {_origin(request.url)} ({_reason(error)}); check that the server runs and can be reached"
         ) from error
+
+
+async def _unwind(response: httpx.Response, body: AsyncIterator[bytes]) -> None:
+    """Close the response, and with it the generators that httpx reads it through, one inside the other.
+
+    To close the outermost would leave the inner ones to the garbage collector, which starts a task for each of them. A
+    read from a closed connection ends them all, as soon as what has been received before is used up.
+    """
+    await response.aclose()
+    with contextlib.suppress(httpx.RequestError, StopAsyncIteration):
+        for _ in range(_MAX_RECEIVED_CHUNKS):
+            await anext(body)
 
 
 def _origin(url: str) -> str:

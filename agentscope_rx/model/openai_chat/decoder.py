@@ -79,6 +79,7 @@ class ChatDecoder:
         data = event.data
         if self.done or not data or data.isspace() or event.event == "ping":
             return []
+        self._started = True
         if data.strip() == "[DONE]":
             self.finished = self.done = True
             return []
@@ -116,7 +117,6 @@ class ChatDecoder:
         return chunks
 
     def _read(self, frame: dict[str, Any]) -> list[ModelChunk]:
-        self._started = True
         choices = frame.get("choices")
         if (not choices or "error" in frame) and (failure := read_failure(frame)):
             self._fail(failure)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ConfigurationError
-from ...tool.schema import ToolSchema
 from ..profiles import OPENAI, ProviderProfile
-from ..types import ModelRequest
+from ..types import ModelRequest, ToolSchema
 from .history import encode_messages
 
 __all__ = ["encode_request"]
