@@ -18,7 +18,7 @@ Mask: TypeAlias = Callable[[str], str]
 """Makes a provider's message fit to be shown."""
 
 _MAX_SHOWN = 300
-_MAX_READ = 1000
+_MAX_READ = 500
 _SHARED_RUN = 16
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key|tok)[-_][A-Za-z0-9_\-]{8,}|(?<=Bearer )\S+")
 

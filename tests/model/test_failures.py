@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_rx.model.failures import Failure, masking, read_failure
+
+PROMPT = [
+    {"role": "user", "content": [{"type": "text", "text": "The launch code of the rocket\nis four-eight-fifteen."}]}
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "failure"),
+    [
+        ({"error": {"message": "m", "type": "t", "code": "c"}}, Failure("m", "t", "c")),
+        ({"error": {"message": "m", "type": None, "code": None, "param": None}}, Failure("m", None, None)),
+        (
+            {"error": {"message": "m", "code": 429, "status": "RESOURCE_EXHAUSTED"}},
+            Failure("m", "RESOURCE_EXHAUSTED", 429),
+        ),
+        ([{"error": {"message": "m", "code": "c"}}], Failure("m", "c", "c")),
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "m"}}, Failure("m", "overloaded_error")),
+        ({"error": "m"}, Failure("m")),
+        ({"error": "m", "code": "c", "type": "t"}, Failure("m", "t", "c")),
+        ({"code": "c", "message": "m"}, Failure("m", "c", "c")),
+        ({"object": "error", "message": "m", "type": "t", "code": 400}, Failure("m", "t", 400)),
+        ({"detail": "Not Found"}, Failure("Not Found")),
+        ({"error": {}}, None),
+        ({"error": None, "choices": []}, None),
+        ({"choices": [], "message": "m", "code": "c"}, None),
+        ({"message": "just a message"}, None),
+        ({}, None),
+        ([], None),
+        ("error", None),
+        (None, None),
+    ],
+)
+def test_shapes(body: Any, failure: Failure | None) -> None:
+    assert read_failure(body) == failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (Failure("m", "t", "c"), "t, c: m"),
+        (Failure("m", "c", "c"), "c: m"),
+        (Failure("m", None, 500), "500: m"),
+        (Failure("m"), "m"),
+        (Failure("", "t"), "t"),
+        (Failure(), ""),
+    ],
+)
+def test_descriptions(failure: Failure, line: str) -> None:
+    assert failure.describe(str) == line
+
+
+def test_the_key_and_what_looks_like_one_are_masked() -> None:
+    mask = masking("my+odd.key", PROMPT)
+    said = mask("bad key my+odd.key; not sk-proj-abc123DEF456 either, nor Bearer abcdef")
+    assert said == "bad key ***; not *** either, nor Bearer ***"
+
+
+def test_what_repeats_the_prompt_is_masked() -> None:
+    mask = masking(None, PROMPT)
+    assert mask("you said: The launch code of the rocket is four-eight-fifteen.!") == "you said: […]!"
+    assert mask('Invalid value "code of the rocket is four-eight" at 3') == 'Invalid value "[…]" at 3'
+    assert mask("the rocket is fine") == "the rocket is fine"
+
+
+def test_messages_are_cut_short_and_in_one_line() -> None:
+    assert masking(None, [])("a\n  b\tc") == "a b c"
+    assert len(masking(None, [])("x" * 10_000)) == 300
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(alphabet="abc ", min_size=16, max_size=40))
+def test_no_long_part_of_the_prompt_is_ever_shown(before: str, after: str, prompt: str) -> None:
+    prompt = " ".join(prompt.split())
+    shown = masking(None, [prompt])(before + prompt + after)
+    assert not any(prompt[i : i + 16] in shown for i in range(len(prompt) - 15))
+
+
+def test_a_long_prompt_does_not_make_an_error_slow() -> None:
+    mask = masking("key", [{"content": "lorem ipsum " * 100_000}])
+    started = time.perf_counter()
+    mask("dolor sit amet " * 100)
+    assert time.perf_counter() - started < 2
