@@ -139,7 +139,7 @@ def test_an_event_without_id_and_time_gets_its_own() -> None:
 
 
 def test_messages_in_events_are_of_the_class_of_their_role() -> None:
-    event = AgentStartEvent(reply_id="r", name="x", resumed=True, message=Msg(role="assistant", content="hi"))  # type: ignore[arg-type]
+    event = AgentStartEvent(reply_id="r", name="x", resumed=True, message=Msg(role="assistant", content="hi"))
     read = decode(encode(event))
     assert isinstance(read, AgentStartEvent)
     assert type(read.message) is AssistantMessage
@@ -290,7 +290,7 @@ def test_what_json_cannot_carry_is_our_own_error(value: Any) -> None:
         (encode_message, UserMessage("hi", metadata={"v": value})),
     ):
         with pytest.raises(LocalProtocolError, match="holds a value that JSON cannot"):
-            write(holder)  # type: ignore[operator]
+            write(holder)
 
 
 def test_a_copy_with_a_field_of_another_type_is_written_without_a_warning_that_quotes_it() -> None:

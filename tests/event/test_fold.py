@@ -352,7 +352,7 @@ def test_b2_13_base64_pieces_padded_on_their_own_are_joined_as_bytes() -> None:
 def test_b2_13_any_pieces_are_joined_as_bytes(pieces: list[bytes]) -> None:
     builder = folded([START, *result("c", *(piece("c", "d", data) for data in pieces))])
     (block,) = builder.message().get_content_blocks(ToolResultBlock)
-    found = [base64.b64decode(part.source.data) for part in block.output]  # type: ignore[union-attr]
+    found = [base64.b64decode(part.source.data) for part in block.output]
     assert found == ([b"".join(pieces)] if pieces else [])
 
 

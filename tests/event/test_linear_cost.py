@@ -147,7 +147,7 @@ class _NeverAdded(str):
     def _refuse(self, *_: Any) -> Any:
         raise AssertionError("a delta was joined on its own")
 
-    __add__ = __radd__ = __format__ = __mod__ = __rmod__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __format__ = __mod__ = __rmod__ = _refuse
 
 
 @pytest.mark.parametrize("shape", ["text", "thinking", "arguments", "result"])

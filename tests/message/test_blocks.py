@@ -106,9 +106,9 @@ def test_a_result_holds_text_and_data_only() -> None:
 
 
 def test_a_hint_is_text_or_blocks() -> None:
-    assert HintBlock(hint=[TextBlock("a")]).hint == (TextBlock("a"),)  # type: ignore[arg-type]
+    assert HintBlock(hint=[TextBlock("a")]).hint == (TextBlock("a"),)
     with pytest.raises(ValidationError, match="hint"):
-        HintBlock(hint=5)  # type: ignore[arg-type]
+        HintBlock(hint=5)
 
 
 @pytest.mark.parametrize("cls", [ImageBlock, AudioBlock, VideoBlock])
@@ -141,7 +141,7 @@ def test_a_rule_names_its_tool_and_what_it_says() -> None:
         "source": "suggested",
     }
     with pytest.raises(ValidationError, match="behavior"):
-        PermissionRule(tool_name="bash", behavior="maybe")  # type: ignore[arg-type]
+        PermissionRule(tool_name="bash", behavior="maybe")
 
 
 def test_unknown_keys_are_ignored() -> None:

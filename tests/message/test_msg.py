@@ -173,7 +173,7 @@ def test_a_role_holds_its_blocks_and_no_others(role: str, block: str) -> None:
     plain = [one.model_dump() for one in content]
     ways: list[Any] = [
         lambda: cls(content=content),
-        lambda: Msg(role=role, content=content),  # type: ignore[arg-type]
+        lambda: Msg(role=role, content=content),
         lambda: cls(*content),
         lambda: cls("hi").with_content(*content),
         lambda: Msg.model_validate({"role": role, "content": plain}),
@@ -275,7 +275,7 @@ def test_messages_are_frozen_and_hold_tuples() -> None:
     message = UserMessage(["a", "b"])
     assert isinstance(message.content, tuple)
     with pytest.raises(ValidationError, match="frozen"):
-        message.name = "x"  # type: ignore[misc]
+        message.name = "x"
 
 
 def test_unknown_keys_are_ignored() -> None:
@@ -309,7 +309,7 @@ def test_the_factories_rule_ids_and_times() -> None:
     finally:
         set_id_factory(None)
         set_clock(None)
-    assert (message.content[0].id, message.content[1].id, message.id) == ("a", "b", "c")  # type: ignore[union-attr]
+    assert (message.content[0].id, message.content[1].id, message.id) == ("a", "b", "c")
     assert message.timestamp == noon
 
 
