@@ -81,38 +81,49 @@ async def stream_call(
         ModelError: the last attempt failed; what was yielded before stands.
     """
     for attempt in count(1):
-        parser, decoder, watchdog = SSEParser(), new_decoder(), StallWatchdog(stall_timeout)
-        shown = False
+        watchdog = StallWatchdog(stall_timeout)
         try:
-            async with contextlib.aclosing(watchdog.watch(post(request, client))) as body:
-                try:
-                    async for data in body:
-                        for event in parser.feed(data):
-                            for chunk in decoder.feed(event):
-                                if not isinstance(chunk.pieces[0], _NO_CONTENT):
-                                    watchdog.progress()
-                                    shown = True
-                                yield chunk
-                        if decoder.done:
-                            await _drain(body)
-                            break
-                        if decoder.finished:
-                            watchdog.hurry(_GRACE)
-                except (ModelTruncatedError, ModelStallError):
-                    if not decoder.finished:
-                        raise
-            for event in parser.flush():
-                for chunk in decoder.feed(event):
-                    shown = True
+            async with contextlib.aclosing(_attempt(request, new_decoder(), watchdog, client)) as chunks:
+                async for chunk in chunks:
                     yield chunk
-            for chunk in decoder.close(parser.stray):
-                yield chunk
             return
         except ModelError as error:
-            delay = None if shown else retry.delay(error, attempt)
+            delay = None if watchdog.progressed else retry.delay(error, attempt)
             if delay is None:
                 raise
         await retry.sleep(delay)
+
+
+async def _attempt(
+    request: HttpRequest, decoder: Decoder, watchdog: StallWatchdog, client: HttpClient | None
+) -> AsyncGenerator[ModelChunk, None]:
+    parser = SSEParser()
+    async with contextlib.aclosing(watchdog.watch(post(request, client))) as body:
+        try:
+            async for data in body:
+                for event in parser.feed(data):
+                    for chunk in decoder.feed(event):
+                        _note(chunk, watchdog)
+                        yield chunk
+                if decoder.done:
+                    await _drain(body)
+                    break
+                if decoder.finished:
+                    watchdog.hurry(_GRACE)
+        except (ModelTruncatedError, ModelStallError):
+            if not decoder.finished:
+                raise
+    for event in parser.flush():
+        for chunk in decoder.feed(event):
+            _note(chunk, watchdog)
+            yield chunk
+    for chunk in decoder.close(parser.stray):
+        yield chunk
+
+
+def _note(chunk: ModelChunk, watchdog: StallWatchdog) -> None:
+    if not isinstance(chunk.pieces[0], _NO_CONTENT):  # content comes first in a chunk
+        watchdog.progress()
 
 
 async def _drain(body: AsyncGenerator[bytes, None]) -> None:

@@ -20,7 +20,7 @@ Mask: TypeAlias = Callable[[str], str]
 _MAX_SHOWN = 300
 _MAX_READ = 500
 _SHARED_RUN = 16
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|key|tok)[-_][A-Za-z0-9_\-]{8,}|(?<=Bearer )\S+")
+_KEY_LIKE = re.compile(r"\b[sr]k-[A-Za-z0-9_-]{8,}|(?<=Bearer )\S+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         client: the client to send it with; None takes the one of the running loop.
 
     Raises:
-        ConfigurationError: the URL or a header cannot be sent.
+        ConfigurationError: the URL, a header or the body cannot be sent.
         ModelHTTPError: no connection (`status` is None), or a response that is not a success.
         ModelTruncatedError: the body broke off.
         ModelStreamError: the body cannot be decompressed.
@@ -83,7 +83,7 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         async with client.stream(
             "POST",
             request.url,
-            content=json.dumps(request.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"),
+            content=_encode(request.body),
             headers={
                 "Content-Type": "application/json",
                 "Accept": "text/event-stream",
@@ -118,6 +118,16 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         raise ModelHTTPError(
             f"no answer from {_origin(request.url)} ({_reason(error)}); check that the server runs and can be reached"
         ) from error
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"the request cannot be written as JSON ({error}); check the options, extra_body, and the schemas of the tools"
+        ) from None
+    return text.encode("utf-8", "replace")
 
 
 async def _unwind(response: httpx.Response, body: AsyncIterator[bytes]) -> None:

@@ -32,6 +32,8 @@ class StallWatchdog:
     """
 
     def __init__(self, seconds: float = DEFAULT_STALL_TIMEOUT) -> None:
+        self.progressed = False
+        """Whether any content has come."""
         self._limit = seconds
         self._waited = 0.0
         self._since = 0.0
@@ -41,6 +43,7 @@ class StallWatchdog:
 
     def progress(self) -> None:
         """Say that content came: the clock starts from zero."""
+        self.progressed = True
         self._waited = 0.0
 
     def hurry(self, seconds: float) -> None:

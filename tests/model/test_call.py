@@ -189,6 +189,18 @@ def test_content_that_cannot_be_sent_is_refused_before_the_request() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("odd", [math.nan, math.inf, object()])
+def test_options_that_json_cannot_carry_are_refused_before_the_request(odd: object) -> None:
+    async def main() -> None:
+        async with serving(whole) as server:
+            request = ModelRequest(REQUEST.messages, options=ModelOptions(extra_body={"x": odd}))
+            with pytest.raises(ConfigurationError, match="extra_body"):
+                await outcome_of(model(server), request)
+            assert server.exchanges == []
+
+    run(main())
+
+
 # --- how a stream ends ----------------------------------------------------------------------------------------------
 
 

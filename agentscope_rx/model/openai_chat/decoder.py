@@ -180,7 +180,7 @@ class ChatDecoder:
                 self._fail(failure)
             if isinstance(document, dict) and not self._started and document.get("choices"):
                 chunks = self._read(document)
-                self.finished = self._spoke
+                self.finished = self.finished or self._spoke
                 return chunks
         return []
 

@@ -423,6 +423,14 @@ def test_a_summary_after_the_deltas_is_not_said_twice() -> None:
     assert decode(sse(TEXT, summary, DONE)).text == "Hello"
 
 
+@pytest.mark.parametrize(("finish", "content"), [("stop", ""), (None, "Hi")])
+def test_a_completion_may_lack_content_or_the_finish_reason(finish: str | None, content: str) -> None:
+    body = {"choices": [{"message": {"content": content}, "finish_reason": finish}]}
+    outcome = decode(json.dumps(body).encode())
+    assert (outcome.text, outcome.raw_finish, outcome.error) == (content, finish, None)
+    assert outcome.finish is (FinishReason.STOP if finish else FinishReason.UNKNOWN)
+
+
 def test_a_cut_completion_is_an_error() -> None:
     body = json.dumps(COMPLETION).encode()
     outcome = decode(body[: len(body) // 2])
