@@ -7,7 +7,6 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 __all__ = ["LoopLocal"]
 
@@ -27,8 +26,7 @@ class LoopLocal(Generic[T]):
         """
         self._factory = factory
         self._close = close
-        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None, None]]]
-        self._values = WeakKeyDictionary()
+        self._kept: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None, None]]] = {}
         self._lock = threading.Lock()
 
     def get(self) -> T:
@@ -38,16 +36,16 @@ class LoopLocal(Generic[T]):
             RuntimeError: no loop runs in this thread.
         """
         loop = asyncio.get_running_loop()
-        with suppress(KeyError):
-            return self._values[loop][0]
+        if kept := self._kept.get(loop):
+            return kept[0]
         value = self._factory()
         keeper = self._keep(value)
-        with suppress(StopIteration):  # runs to the yield without waiting; the loop now knows the generator
+        with suppress(StopIteration):  # it runs to its yield without waiting, and the loop has noted it
             keeper.__anext__().send(None)
         with self._lock:
-            for other in [other for other in self._values if other.is_closed()]:
-                del self._values[other]
-            self._values[loop] = (value, keeper)
+            for careless in [other for other in self._kept if other.is_closed()]:  # closed without a shutdown
+                del self._kept[careless]
+            self._kept[loop] = (value, keeper)
         return value
 
     async def _keep(self, value: T) -> AsyncGenerator[None, None]:
@@ -55,5 +53,5 @@ class LoopLocal(Generic[T]):
             yield
         finally:
             with self._lock:
-                self._values.pop(asyncio.get_running_loop(), None)
+                del self._kept[asyncio.get_running_loop()]
             await self._close(value)

@@ -47,10 +47,10 @@ class _Pump(TaskSubscription[T]):
     ) -> None:
         super().__init__(observer, scheduler)
         self._factory = factory
-        self._emitting = False
+        self._busy = False
 
     def _stop(self) -> None:
-        if not self._emitting:  # else the loop in _feed sees that it is disposed as soon as on_next returns
+        if not self._busy:  # with on_next, after which _feed sees that it is disposed; or with leaving
             super()._stop()
 
     async def _feed(self) -> None:
@@ -58,15 +58,15 @@ class _Pump(TaskSubscription[T]):
         iterator = self._iterator()
         try:
             async for item in iterator:
-                self._emitting = True
+                self._busy = True
                 on_next(item)
-                self._emitting = False
+                self._busy = False
                 if self._disposed:
                     break
                 if gate.closed:
                     await gate.wait()
         finally:
-            self._emitting = False
+            self._busy = True
             await unwind(iterator)
 
     def _iterator(self) -> AsyncIterator[T]:

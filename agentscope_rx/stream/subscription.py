@@ -51,7 +51,7 @@ class TaskSubscription(DisposableBase, Generic[T]):
 
     def _stop(self) -> None:
         """Make the task leave, after a dispose; called on the loop."""
-        if self._task is not None:
+        if self._task is not None and not self._task.cancelling():  # else it leaves already; do not disturb that
             self._task.cancel()
 
     def dispose(self) -> None:

@@ -324,6 +324,57 @@ def test_a_second_dispose_does_not_disturb_the_cleanup() -> None:
     run(main)
 
 
+def test_dispose_does_not_disturb_the_cleanup_after_a_failure_of_the_consumer() -> None:
+    async def main() -> None:
+        watcher = Watcher()
+
+        async def source() -> AsyncIterator[int]:
+            try:
+                yield 0
+            finally:
+                watcher.log.append("cleaning")
+                await asyncio.sleep(0.005)
+                watcher.log.append("cleaned")
+
+        def raises(item: int) -> None:
+            raise ValueError
+
+        subscription = from_async_iterable(source).subscribe(raises, watcher.on_error)
+        await until(lambda: watcher.log)
+        reported = reports()
+        subscription.dispose()
+        await until(lambda: not other_tasks())
+        assert watcher.log == ["cleaning", "cleaned"]
+        assert [type(report["exception"]) for report in reported] == [ValueError]
+
+    run(main)
+
+
+def test_dispose_does_not_disturb_the_cleanup_after_a_cancel_by_somebody_else() -> None:
+    async def main() -> None:
+        watcher = Watcher()
+
+        async def source() -> AsyncIterator[int]:
+            try:
+                yield 0
+                await asyncio.Event().wait()
+            finally:
+                watcher.log.append("cleaning")
+                await asyncio.sleep(0.005)
+                watcher.log.append("cleaned")
+
+        subscription = from_async_iterable(source).subscribe(watcher)
+        await until(lambda: watcher.items)
+        (task,) = other_tasks()
+        task.cancel()
+        await until(lambda: watcher.log)
+        subscription.dispose()
+        await until(lambda: not other_tasks())
+        assert watcher.log == ["cleaning", "cleaned"]
+
+    run(main)
+
+
 def test_nothing_is_emitted_after_dispose_even_if_the_generator_goes_on() -> None:
     async def main() -> None:
         watcher = Watcher()
