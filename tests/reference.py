@@ -124,19 +124,27 @@ def _of(log: list[Any], cls: Any, start: Any) -> list[Any]:
 
 
 def _text(log: list[Any], start: Any) -> TextBlock:
-    return TextBlock("".join(event.delta for event in _of(log, TextBlockDeltaEvent, start)), id=start.block_id)
+    text = "".join(event.delta for event in _of(log, TextBlockDeltaEvent, start))
+    return TextBlock(text, id=start.block_id, metadata=_metadata(log, TextBlockEndEvent, start))
+
+
+def _metadata(log: list[Any], cls: Any, start: Any) -> dict[str, Any] | None:
+    """What the END says, None while there is none."""
+    return next((event.metadata for event in _of(log, cls, start)), None)
 
 
 def _thinking(log: list[Any], start: Any) -> ThinkingBlock:
     thinking = "".join(event.delta for event in _of(log, ThinkingBlockDeltaEvent, start))
     block = ThinkingBlock(thinking, id=start.block_id)
     for end in _of(log, ThinkingBlockEndEvent, start):
-        block = ThinkingBlock(thinking, id=start.block_id, signature=end.signature, redacted_data=end.redacted_data)
+        proof = {"signature": end.signature, "redacted_data": end.redacted_data, "metadata": end.metadata}
+        block = ThinkingBlock(thinking, id=start.block_id, **proof)
     return block
 
 
 def _data(log: list[Any], start: Any) -> DataBlock:
-    return DataBlock(_source(start.media_type, _of(log, DataBlockDeltaEvent, start)), id=start.block_id)
+    source = _source(start.media_type, _of(log, DataBlockDeltaEvent, start))
+    return DataBlock(source, id=start.block_id, metadata=_metadata(log, DataBlockEndEvent, start))
 
 
 def _source(media_type: str, pieces: list[Any]) -> Base64Source | URLSource:
@@ -156,6 +164,7 @@ def _call(log: list[Any], start: Any) -> ToolUseBlock:
         raw_input=raw,
         input=reference_arguments(raw) if ends else {},
         signature=ends[0].signature if ends else None,
+        metadata=_metadata(log, ToolCallEndEvent, start),
     )
 
 

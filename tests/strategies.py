@@ -301,25 +301,29 @@ class _Reply:
     def _text(self) -> list[Any]:
         key = {"block_id": self._new("text")}
         deltas = [(TextBlockDeltaEvent, {**key, "delta": piece}) for piece in self._choose.pieces()]
-        return [(TextBlockStartEvent, key), *deltas, (TextBlockEndEvent, key)]
+        return [(TextBlockStartEvent, key), *deltas, (TextBlockEndEvent, {**key, **self._metadata()})]
+
+    def _metadata(self) -> dict[str, Any]:
+        return {"metadata": self._choose.of((None, {"provider": "p", "item": {"n": None}}))}
 
     def _thinking(self) -> list[Any]:
         key = {"block_id": self._new("thinking")}
         deltas = [(ThinkingBlockDeltaEvent, {**key, "delta": piece}) for piece in self._choose.pieces()]
         proof = {"signature": self._choose.of((None, "sig")), "redacted_data": self._choose.of((None, "gAAAA"))}
-        return [(ThinkingBlockStartEvent, key), *deltas, (ThinkingBlockEndEvent, {**key, **proof})]
+        return [(ThinkingBlockStartEvent, key), *deltas, (ThinkingBlockEndEvent, {**key, **proof, **self._metadata()})]
 
     def _data(self) -> list[Any]:
         key = {"block_id": self._new("data"), "media_type": "image/png"}
         deltas: list[Any] = [(DataBlockDeltaEvent, {**key, "data": piece}) for piece in self._choose.base64_pieces()]
         if self._choose.one_in(3):
             deltas = [(DataBlockDeltaEvent, {**key, "url": "https://example.org/🌍.png"})]
-        return [(DataBlockStartEvent, key), *deltas, (DataBlockEndEvent, {"block_id": key["block_id"]})]
+        end = {"block_id": key["block_id"], **self._metadata()}
+        return [(DataBlockStartEvent, key), *deltas, (DataBlockEndEvent, end)]
 
     def _call(self) -> list[Any]:
         key, raw = {"tool_call_id": self._new("call")}, self._choose.of(RAW_ARGUMENTS)
         deltas = [(ToolCallDeltaEvent, {**key, "delta": piece}) for piece in self._choose.cut(raw)]
-        end = {**key, "signature": self._choose.of((None, "sig"))}
+        end = {**key, "signature": self._choose.of((None, "sig")), **self._metadata()}
         return [(ToolCallStartEvent, {**key, "tool_call_name": "search"}), *deltas, (ToolCallEndEvent, end)]
 
     # acting

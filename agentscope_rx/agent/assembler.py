@@ -3,7 +3,7 @@
 The rules, of section 2.4 of the second source document, made exact:
 
 * text closes thinking, thinking closes text, a tool-call piece closes both; data, usage, empty and finish-only
-  chunks close nothing;
+  chunks close nothing; a block that is said to be complete is closed at once;
 * a tool call ends when the adapter says that it is complete, else at the end of the model call, and is never
   reopened, whatever chunk it is missing from; it starts when its name is known;
 * what is still open at the end ends in the order in which it started, before MODEL_CALL_END;
@@ -50,7 +50,7 @@ __all__ = ["Assembler"]
 class _Call:
     """One tool call on its way."""
 
-    __slots__ = ("early", "ended", "given_id", "id", "signature")
+    __slots__ = ("early", "ending", "given_id", "id")
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -59,8 +59,8 @@ class _Call:
         """The provider's id, if it came in time."""
         self.early: list[str] = []
         """Arguments that came before the name."""
-        self.signature: str | None = None
-        self.ended = False
+        self.ending: dict[str, Any] = {}
+        """What its END will say."""
 
 
 class Assembler:
@@ -81,7 +81,8 @@ class Assembler:
         self._thinking_id: str | None = None
         self._data_ids: dict[str, str] = {}
         self._calls: dict[int | str, _Call] = {}
-        self._open: dict[tuple[Part, str], Any] = {}
+        self._open: dict[tuple[Part, str], dict[str, Any]] = {}
+        """What is open, in order of start, and what its END will say."""
         self._usage: dict[str, Any] = {}
         self._finish = FinishPiece(FinishReason.UNKNOWN)
 
@@ -119,38 +120,41 @@ class Assembler:
     # ------------------------------------------------------------------------------------------------ the pieces
 
     def _on_text(self, piece: TextPiece, events: list[AgentEvent]) -> None:
-        if not piece.text:
-            return
-        if self._text_id is None:
-            self._end_thinking(events)
-            self._text_id = new_id()
-            self._open[Part.TEXT, self._text_id] = None
-            events.append(TextBlockStartEvent(reply_id=self._reply_id, block_id=self._text_id, seq=0))
-        events.append(TextBlockDeltaEvent(reply_id=self._reply_id, block_id=self._text_id, delta=piece.text, seq=0))
+        if piece.text:
+            if self._text_id is None:
+                self._end_thinking(events)
+                self._text_id = new_id()
+                self._open[Part.TEXT, self._text_id] = {}
+                events.append(TextBlockStartEvent(reply_id=self._reply_id, block_id=self._text_id, seq=0))
+            events.append(TextBlockDeltaEvent(reply_id=self._reply_id, block_id=self._text_id, delta=piece.text, seq=0))
+        if piece.complete or piece.metadata is not None:
+            self._end_text(events, metadata=piece.metadata)
 
     def _on_thinking(self, piece: ThinkingPiece, events: list[AgentEvent]) -> None:
-        ends = piece.signature is not None or piece.redacted_data is not None
-        if not piece.text and not ends:
-            return
-        if self._thinking_id is None:
-            self._end_text(events)
-            self._thinking_id = new_id()
-            self._open[Part.THINKING, self._thinking_id] = None
-            events.append(ThinkingBlockStartEvent(reply_id=self._reply_id, block_id=self._thinking_id, seq=0))
-        if piece.text:
-            events.append(
-                ThinkingBlockDeltaEvent(reply_id=self._reply_id, block_id=self._thinking_id, delta=piece.text, seq=0)
+        proof = (piece.signature, piece.redacted_data, piece.metadata)
+        if piece.text or proof != _NO_PROOF:
+            if self._thinking_id is None:
+                self._end_text(events)
+                self._thinking_id = new_id()
+                self._open[Part.THINKING, self._thinking_id] = {}
+                events.append(ThinkingBlockStartEvent(reply_id=self._reply_id, block_id=self._thinking_id, seq=0))
+            if piece.text:
+                events.append(
+                    ThinkingBlockDeltaEvent(
+                        reply_id=self._reply_id, block_id=self._thinking_id, delta=piece.text, seq=0
+                    )
+                )
+        if piece.complete or proof != _NO_PROOF:
+            self._end_thinking(
+                events, signature=piece.signature, redacted_data=piece.redacted_data, metadata=piece.metadata
             )
-        if ends:
-            self._open[Part.THINKING, self._thinking_id] = piece
-            self._end_thinking(events)
 
     def _on_data(self, piece: DataPiece, events: list[AgentEvent]) -> None:
         key = piece.id or piece.media_type
         block_id = self._data_ids.get(key)
         if block_id is None:
             block_id = self._data_ids[key] = new_id()
-            self._open[Part.DATA, block_id] = None
+            self._open[Part.DATA, block_id] = {}
             events.append(
                 DataBlockStartEvent(reply_id=self._reply_id, block_id=block_id, media_type=piece.media_type, seq=0)
             )
@@ -165,6 +169,8 @@ class Assembler:
                     seq=0,
                 )
             )
+        if piece.metadata is not None:
+            self._open[Part.DATA, block_id]["metadata"] = piece.metadata
 
     def _on_tool_call(self, piece: ToolCallPiece, events: list[AgentEvent]) -> None:
         self._end_thinking(events)
@@ -172,13 +178,14 @@ class Assembler:
         call = self._calls.get(piece.key)
         if call is None:
             call = self._calls[piece.key] = _Call()
-        if call.ended:
+        if call.id is not None and (Part.TOOL_CALL, call.id) not in self._open:
             return
         call.given_id = call.given_id or piece.id
         if call.id is None and piece.name:
             self._start_call(call, piece.name, events)
-        if piece.signature is not None:
-            call.signature = piece.signature
+        for name in ("signature", "metadata"):
+            if (said := getattr(piece, name)) is not None:
+                call.ending[name] = said
         if piece.arguments:
             if call.id is None:
                 call.early.append(piece.arguments)
@@ -199,7 +206,7 @@ class Assembler:
 
     def _start_call(self, call: _Call, name: str, events: list[AgentEvent]) -> None:
         call.id = self._unused(call.given_id or f"call_{new_id()}")
-        self._open[Part.TOOL_CALL, call.id] = call
+        self._open[Part.TOOL_CALL, call.id] = call.ending
         events.append(ToolCallStartEvent(reply_id=self._reply_id, tool_call_id=call.id, tool_call_name=name, seq=0))
         if call.early:
             self._more_arguments(call.id, "".join(call.early), events)
@@ -215,36 +222,31 @@ class Assembler:
         self._given.add(candidate)
         return candidate
 
-    def _end_text(self, events: list[AgentEvent]) -> None:
+    def _end_text(self, events: list[AgentEvent], **ending: Any) -> None:
         if self._text_id is not None:
+            self._open[Part.TEXT, self._text_id] = ending
             self._end(Part.TEXT, self._text_id, events)
+            self._text_id = None
 
-    def _end_thinking(self, events: list[AgentEvent]) -> None:
+    def _end_thinking(self, events: list[AgentEvent], **ending: Any) -> None:
         if self._thinking_id is not None:
+            self._open[Part.THINKING, self._thinking_id] = ending
             self._end(Part.THINKING, self._thinking_id, events)
+            self._thinking_id = None
 
     def _end(self, part: Part, id: str, events: list[AgentEvent]) -> None:
-        last_words = self._open.pop((part, id))
-        match part:
-            case Part.TEXT:
-                self._text_id = None
-                events.append(TextBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0))
-            case Part.THINKING:
-                self._thinking_id = None
-                proof = (
-                    {}
-                    if last_words is None
-                    else {"signature": last_words.signature, "redacted_data": last_words.redacted_data}
-                )
-                events.append(ThinkingBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0, **proof))
-            case Part.DATA:
-                events.append(DataBlockEndEvent(reply_id=self._reply_id, block_id=id, seq=0))
-            case _:
-                last_words.ended = True
-                events.append(
-                    ToolCallEndEvent(reply_id=self._reply_id, tool_call_id=id, signature=last_words.signature, seq=0)
-                )
+        event, key = _ENDS[part]
+        events.append(event(reply_id=self._reply_id, seq=0, **{key: id}, **self._open.pop((part, id))))
 
+
+_NO_PROOF = (None, None, None)
+
+_ENDS: dict[Part, tuple[Callable[..., AgentEvent], str]] = {
+    Part.TEXT: (TextBlockEndEvent, "block_id"),
+    Part.THINKING: (ThinkingBlockEndEvent, "block_id"),
+    Part.DATA: (DataBlockEndEvent, "block_id"),
+    Part.TOOL_CALL: (ToolCallEndEvent, "tool_call_id"),
+}
 
 _HANDLERS: dict[type, Callable[[Assembler, Any, list[AgentEvent]], None]] = {
     TextPiece: Assembler._on_text,

@@ -135,7 +135,9 @@ class TextSlot(Slot):
         self._block = None
 
     def close(self, event: Any) -> None:
-        """Nothing is said at the end of a text block."""
+        """Take what else is said about the text."""
+        if event.metadata is not None:
+            self._block = self._build().model_copy(update={"metadata": event.metadata})
 
     def reopen(self) -> None:
         """Go on after the text so far."""
@@ -161,10 +163,9 @@ class ThinkingSlot(Slot):
         self._block = None
 
     def close(self, event: Any) -> None:
-        """Take the signature."""
-        self._block = self._build().model_copy(
-            update={"signature": event.signature, "redacted_data": event.redacted_data}
-        )
+        """Take the signature, and what else is said about the thinking."""
+        ending = {"signature": event.signature, "redacted_data": event.redacted_data, "metadata": event.metadata}
+        self._block = self._build().model_copy(update=ending)
 
     def reopen(self) -> None:
         """Go on after the thinking so far."""
@@ -190,7 +191,9 @@ class DataSlot(Slot):
         self._block = None
 
     def close(self, event: Any) -> None:
-        """Nothing is said at the end of a data block."""
+        """Take what else is said about the content."""
+        if event.metadata is not None:
+            self._block = self._build().model_copy(update={"metadata": event.metadata})
 
     def reopen(self) -> None:
         """Go on after the bytes so far."""
@@ -217,13 +220,14 @@ class CallSlot(Slot):
         self._block = None
 
     def close(self, event: Any) -> None:
-        """Parse the arguments and take the signature; what cannot be parsed stays in `raw_input` alone."""
+        """Parse the arguments and take what is said at the end; what cannot be parsed stays in `raw_input` alone."""
         block = self._build()
         try:
             arguments = parse_arguments(block.raw_input)
         except ValueError:
             arguments = {}
-        self._block = block.model_copy(update={"input": arguments, "signature": event.signature})
+        ending = {"input": arguments, "signature": event.signature, "metadata": event.metadata}
+        self._block = block.model_copy(update=ending)
 
     def change(self, **changes: Any) -> None:
         """Put other values into the call."""

@@ -194,7 +194,7 @@ class TextBlockDeltaEvent(_BlockEvent):
 
 
 class TextBlockEndEvent(_BlockEvent):
-    """A text block is complete."""
+    """A text block is complete; the event's metadata is the block's."""
 
     type: Literal[AgentEventType.TEXT_BLOCK_END] = AgentEventType.TEXT_BLOCK_END
 
@@ -214,7 +214,7 @@ class ThinkingBlockDeltaEvent(_BlockEvent):
 
 
 class ThinkingBlockEndEvent(_BlockEvent):
-    """A thinking block is complete."""
+    """A thinking block is complete; the event's metadata is the block's."""
 
     type: Literal[AgentEventType.THINKING_BLOCK_END] = AgentEventType.THINKING_BLOCK_END
     signature: str | None = None
@@ -246,7 +246,7 @@ class DataBlockDeltaEvent(_BlockEvent):
 
 
 class DataBlockEndEvent(_BlockEvent):
-    """A data block is complete."""
+    """A data block is complete; the event's metadata is the block's."""
 
     type: Literal[AgentEventType.DATA_BLOCK_END] = AgentEventType.DATA_BLOCK_END
 
@@ -286,7 +286,7 @@ class ToolCallDeltaEvent(_ToolCallEvent):
 
 
 class ToolCallEndEvent(_ToolCallEvent):
-    """A call's arguments are complete."""
+    """A call's arguments are complete; the event's metadata is the call's."""
 
     type: Literal[AgentEventType.TOOL_CALL_END] = AgentEventType.TOOL_CALL_END
     signature: str | None = None

@@ -68,6 +68,8 @@ class TextBlock(FrozenModel):
     """The text."""
     id: str | None = None
     """The block id of the events it came from, None if it came from none."""
+    metadata: dict[str, Any] | None = None
+    """What else was said about the text, such as the sources that it cites."""
 
     def __init__(self, text: str, **fields: Any) -> None:
         super().__init__(text=text, **fields)  # type: ignore[call-arg]
@@ -87,6 +89,9 @@ class ThinkingBlock(FrozenModel):
     """The provider's proof of the block; replayed unchanged in the next request."""
     redacted_data: str | None = None
     """Encrypted thinking that only the provider can read; replayed unchanged."""
+    metadata: dict[str, Any] | None = None
+    """What else was said about the thinking. A block that holds nothing but metadata is work of the provider itself,
+    such as a search: it has a place in the reply, and only the provider can read it."""
 
     def __init__(self, thinking: str, **fields: Any) -> None:
         super().__init__(thinking=thinking, **fields)  # type: ignore[call-arg]
@@ -104,6 +109,8 @@ class DataBlock(FrozenModel):
     """The id of the block."""
     name: str | None = None
     """A file name, if there is one."""
+    metadata: dict[str, Any] | None = None
+    """What else was said about the content."""
 
     def __init__(self, source: Base64Source | URLSource | dict[str, Any], **fields: Any) -> None:
         super().__init__(source=source, **fields)  # type: ignore[call-arg]

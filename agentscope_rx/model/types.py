@@ -35,20 +35,28 @@ __all__ = [
 class TextPiece:
     """A piece of the answer."""
 
-    text: str
+    text: str = ""
     """The new text."""
+    complete: bool = False
+    """Whether the block has now been said whole; what follows is another block."""
+    metadata: dict[str, Any] | None = None
+    """What else the provider says about the block; completes it."""
 
 
 @dataclass(slots=True)
 class ThinkingPiece:
-    """A piece of the thinking; signature and redacted data end it."""
+    """A piece of the thinking; one of metadata alone is a block: work of the provider itself, such as a search."""
 
     text: str = ""
     """The new text."""
     signature: str | None = None
-    """The provider's proof of the whole block."""
+    """The provider's proof of the whole block; completes it."""
     redacted_data: str | None = None
-    """Encrypted thinking, in place of text."""
+    """Encrypted thinking, in place of text; completes the block."""
+    complete: bool = False
+    """Whether the block has now been said whole; what follows is another block."""
+    metadata: dict[str, Any] | None = None
+    """What else the provider says about the block; completes it."""
 
 
 @dataclass(slots=True)
@@ -67,6 +75,8 @@ class ToolCallPiece:
     """Whether the call has now been said whole."""
     signature: str | None = None
     """The provider's proof of the call."""
+    metadata: dict[str, Any] | None = None
+    """What else the provider says about the call, on any piece; the last one counts."""
 
 
 @dataclass(slots=True)
@@ -81,6 +91,8 @@ class DataPiece:
     """Where the content is."""
     id: str | None = None
     """Tells the data blocks of one model call apart; pieces without one of the same media type are one block."""
+    metadata: dict[str, Any] | None = None
+    """What else the provider says about the content, on any piece; the last one counts."""
 
 
 @dataclass(slots=True)

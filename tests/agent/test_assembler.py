@@ -120,6 +120,23 @@ CASES: dict[str, tuple[list[ModelChunk], list[str]]] = {
         ["+call b", "call b {", "+data", "data MQ==", "+call a", "call a {", "+text", "text t",
          "-call b", "-data", "-call a", "-text", "-model_call"],
     ),
+    "complete text ends at once": (
+        [text("a"), ModelChunk(TextPiece(complete=True)), text("b"), ModelChunk(TextPiece("c", complete=True))],
+        ["+text", "text a", "-text", "+text", "text b", "text c", "-text", "-model_call"],
+    ),
+    "complete thinking ends at once": (
+        [think("a", complete=True), think("b"), think(complete=True), think("c")],
+        ["+thinking", "thinking a", "-thinking", "+thinking", "thinking b", "-thinking", "+thinking", "thinking c",
+         "-thinking", "-model_call"],
+    ),
+    "what is not open is not completed": (
+        [ModelChunk(TextPiece(complete=True)), think(complete=True), ModelChunk(TextPiece(metadata={"k": 1}))],
+        ["-model_call"],
+    ),
+    "thinking of nothing but metadata is a block": (
+        [text("a"), think(metadata={"k": 1}), text("b")],
+        ["+text", "text a", "-text", "+thinking", "-thinking", "+text", "text b", "-text", "-model_call"],
+    ),
 }  # fmt: skip
 
 
@@ -192,6 +209,19 @@ def test_a_signature_ends_its_thinking_block() -> None:
 def test_the_signature_of_a_call_comes_with_its_end() -> None:
     events = assemble([call(0, "{}", id="c", name="f", signature="s")])
     assert [event.signature for event in events if isinstance(event, ToolCallEndEvent)] == ["s"]
+
+
+def test_what_else_is_said_about_a_block_comes_with_its_end() -> None:
+    chunks = [
+        ModelChunk(TextPiece("a", metadata={"of": "text"})),
+        think("b", metadata={"of": "thinking"}),
+        call(0, id="c", name="f", metadata={"of": "call, early"}),
+        call(0, "{}", metadata={"of": "call"}),
+        ModelChunk(DataPiece("x/y", "MQ==", metadata={"of": "data"})),
+        data("x/y", b"2"),
+    ]
+    ends = [event for event in assemble(chunks) if event.type.endswith("_END")]
+    assert [event.metadata and event.metadata["of"] for event in ends] == ["text", "thinking", "call", "data", None]
 
 
 def test_data_blocks_are_told_apart_by_id_and_else_by_media_type() -> None:

@@ -20,6 +20,7 @@ from agentscope_rx.event import (
     ConfirmResult,
     CustomEvent,
     DataBlockDeltaEvent,
+    DataBlockEndEvent,
     DataBlockStartEvent,
     HintBlockEvent,
     MessageBuilder,
@@ -554,9 +555,20 @@ def test_adjacent_result_text_is_one_block_and_progress_is_left_out() -> None:
     )
 
 
-def test_the_metadata_of_the_end_is_the_results() -> None:
-    (block,) = folded([START, *result("c", metadata={"rows": 3})]).message().get_content_blocks(ToolResultBlock)
-    assert block.metadata == {"rows": 3}
+def test_the_metadata_of_the_end_is_that_of_the_block() -> None:
+    blocks = [
+        text("t", "hi"),
+        [e(ThinkingBlockStartEvent, block_id="t"), e(ThinkingBlockEndEvent, block_id="t")],
+        [e(DataBlockStartEvent, block_id="d", media_type="x/y"), e(DataBlockEndEvent, block_id="d")],
+        call("c", "{}"),
+        result("c"),
+    ]
+    log = [START]
+    for number, (*before, end) in enumerate(blocks):
+        log += [*before, end.model_copy(update={"metadata": {"rows": number}})]
+    builder = folded(log)
+    assert [block.metadata for block in builder.message().content] == [{"rows": number} for number in range(5)]
+    assert folded([], snapshot=builder.snapshot()).message() == builder.message()
 
 
 def test_a_data_block_may_be_a_link() -> None:

@@ -35,7 +35,7 @@ ANY = TypeAdapter[Any](ContentBlock)
 LINK = URLSource(url="https://example.org/a b?c=ü", media_type="image/png")
 EXAMPLES: dict[str, Any] = {
     "text": TextBlock("hi"),
-    "thinking": ThinkingBlock("hm", signature="sig"),
+    "thinking": ThinkingBlock("hm", signature="sig", metadata={"provider": "p", "item": {"n": None}}),
     "data": DataBlock(Base64Source(media_type="x/y", data="AA=="), name="file"),
     "tool_use": ToolUseBlock(id="c", name="f", input={"a": None}, raw_input='{"a": null}'),
     "tool_result": ToolResultBlock(id="c", name="f", output=(TextBlock("ok"), DataBlock(LINK))),
