@@ -10,14 +10,28 @@ from reactivex.disposable import Disposable
 
 from ..errors import ConfigurationError, StreamCancelled
 from ..event import AgentEvent, HintBlockEvent, Part
-from ..event.lifecycle import STEPS, Phase, Step
+from ..event.lifecycle import STEPS, Phase
 from ..stream import Stream
 from .operator import Operator
 
 __all__ = ["BlockKey", "BlockStream", "group_by_block"]
 
-_HINT = "hint"
-_STEPS: dict[type, Step] = {cls: step for cls, step in STEPS.items() if step.part not in (Part.REPLY, Part.MODEL_CALL)}
+
+class _Move(NamedTuple):
+    """What an event does to the block it is of."""
+
+    kind: str
+    key: str
+    opens: bool
+    closes: bool
+
+
+_MOVES: dict[type, _Move] = {
+    cls: _Move(step.part.value, step.key, step.phase is Phase.START, step.phase is Phase.END)
+    for cls, step in STEPS.items()
+    if step.part not in (Part.REPLY, Part.MODEL_CALL)
+}
+_MOVES[HintBlockEvent] = _Move("hint", "block_id", opens=True, closes=True)
 
 
 class BlockKey(NamedTuple):
@@ -119,28 +133,30 @@ def group_by_block() -> Operator[AgentEvent, BlockStream]:
             subscribed: set[_Channel] = set()
             open_blocks: dict[BlockKey, weakref.ref[_Channel]] = {}
 
-            def begin(key: BlockKey, event: AgentEvent) -> _Channel:
+            def begin(key: BlockKey) -> _Channel:
                 channel = _Channel(subscribed)
-                channel.push(event)
-                observer.on_next(BlockStream(key, event, channel))
+                open_blocks[key] = weakref.ref(channel)
                 return channel
 
-            def on_next(event: Any) -> None:
-                step = _STEPS.get(type(event))
-                if step is None:
-                    if isinstance(event, HintBlockEvent):
-                        begin(BlockKey(event.reply_id, _HINT, event.block_id), event).settle(None)
-                    return
-                key = BlockKey(event.reply_id, step.part.value, getattr(event, step.key))
-                if step.phase is Phase.START:
-                    open_blocks[key] = weakref.ref(begin(key, event))
-                    return
+            def find(key: BlockKey) -> _Channel | None:
                 held = open_blocks.get(key)
-                channel = None if held is None else held()
-                if channel is not None:
-                    channel.push(event)
-                if step.phase is Phase.END and open_blocks.pop(key, None) is not None and channel is not None:
+                return None if held is None else held()
+
+            def on_next(event: Any) -> None:
+                move = _MOVES.get(type(event))
+                if move is None:
+                    return
+                key = BlockKey(event.reply_id, move.kind, getattr(event, move.key))
+                channel = begin(key) if move.opens else find(key)
+                if move.closes:
+                    open_blocks.pop(key, None)
+                if channel is None:
+                    return
+                channel.push(event)
+                if move.closes:
                     channel.settle(None)
+                if move.opens:  # last, because the subscriber may dispose of everything in here
+                    observer.on_next(BlockStream(key, event, channel))
 
             def settle_all(error: Exception | None) -> None:
                 channels = [channel for held in open_blocks.values() if (channel := held()) is not None]

@@ -6,7 +6,7 @@ from typing import Any
 
 from reactivex import operators as ops
 
-from ..event import AgentEvent, ReplyEvent
+from ..event import AgentEvent
 from .operator import Operator
 
 __all__ = ["of_reply"]
@@ -19,6 +19,6 @@ def of_reply(reply_id: str) -> Operator[AgentEvent, AgentEvent]:
     """
 
     def wanted(event: Any) -> bool:
-        return isinstance(event, ReplyEvent) and event.reply_id == reply_id
+        return getattr(event, "reply_id", None) == reply_id
 
     return ops.filter(wanted)

@@ -24,11 +24,9 @@ class _Fold:
         self.count = 0
 
     def apply(self, event: Any) -> None:
-        begins = isinstance(event, AgentStartEvent) and event.source is None
-        if begins and event.reply_id != self.builder.reply_id:
+        if isinstance(event, AgentStartEvent) and event.source is None and event.reply_id != self.builder.reply_id:
             self.builder = MessageBuilder()
-        if begins or self.builder.reply_id is not None:
-            self.builder.apply(event)
+        self.builder.apply(event)
         self.count += 1
 
 

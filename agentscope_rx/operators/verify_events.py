@@ -8,7 +8,6 @@ from reactivex import Observable, abc
 
 from ..errors import ProtocolError
 from ..event import (
-    AgentEndEvent,
     AgentEvent,
     AgentResultEvent,
     AgentStartEvent,
@@ -70,72 +69,69 @@ def verify_events(snapshot: MessageSnapshot | None = None, strict: bool = False)
 
 
 class _Verifier:
-    """What has been seen of each reply."""
+    """What has been seen of every reply, and the number of the last event."""
 
     def __init__(self, snapshot: MessageSnapshot | None, strict: bool) -> None:
         self._strict = strict
-        self._lifecycles: dict[str, Lifecycle] = {}
-        self._open: set[str] = set()
-        self._builder = MessageBuilder(snapshot)
-        self._last_seq = self._builder.last_seq
-        if snapshot is not None and snapshot.message is not None:
-            reply_id = snapshot.message.id
-            opened = [] if snapshot.ended else [PartKey(Part.REPLY, reply_id), *self._builder.open]
-            self._lifecycles[reply_id] = Lifecycle(snapshot.message, opened)
-            if not snapshot.ended:
-                self._open.add(reply_id)
+        self._replies: dict[str, _Reply] = {}
+        self._last_seq = 0
+        if snapshot is not None:
+            self._last_seq = snapshot.last_seq
+            if snapshot.message is not None:
+                self._replies[snapshot.message.id] = _Reply(snapshot.source, snapshot)
 
     def check(self, event: Any) -> None:
         if isinstance(event, ReplyEvent):
-            lifecycle = self._lifecycles.get(event.reply_id)
-            if lifecycle is None:
-                lifecycle = self._lifecycles[event.reply_id] = Lifecycle()
-            lifecycle.advance(event)
-            if isinstance(event, AgentStartEvent):
-                self._open.add(event.reply_id)
-            elif isinstance(event, AgentEndEvent):
-                self._open.discard(event.reply_id)
-        if event.source is None:
+            reply = self._replies.get(event.reply_id)
+            if reply is None:
+                reply = self._replies[event.reply_id] = _Reply(event.source)
+            reply.check(event)
+        if self._strict and event.source is None:
             self._check_number(event)
-            self._check_result(event)
 
     def check_end(self) -> None:
-        if self._open:
-            raise ProtocolError(
-                f"AGENT_END comes last: the stream completed while reply {min(self._open)!r} was open; "
-                "expected AGENT_END"
-            )
+        for reply_id, reply in self._replies.items():
+            if PartKey(Part.REPLY, reply_id) in reply.lifecycle.open:
+                raise ProtocolError(
+                    f"AGENT_END comes last: the stream completed while reply {reply_id!r} was open; expected AGENT_END"
+                )
 
     def _check_number(self, event: Any) -> None:
-        if not self._strict:
-            return
         starts = isinstance(event, AgentStartEvent)
-        afresh = starts and not event.resumed
-        expected = 1 if afresh else self._last_seq + 1
+        expected = 1 if starts and not event.resumed else self._last_seq + 1
         seq = event.seq or 0
         taken_up = starts and event.resumed and seq >= expected
         if seq != expected and not taken_up:
             raise ProtocolError(f"events are numbered without gaps: got {describe(event)}, expected seq {expected}")
         self._last_seq = seq
 
-    def _check_result(self, event: Any) -> None:
-        if isinstance(event, AgentStartEvent) and event.reply_id != self._builder.reply_id:
-            self._builder = MessageBuilder()
+
+class _Reply:
+    """What has been seen of one reply."""
+
+    def __init__(self, source: str | None, snapshot: MessageSnapshot | None = None) -> None:
+        self.lifecycle = Lifecycle()
+        self._builder = MessageBuilder(snapshot, source=source)
+        if snapshot is not None and snapshot.message is not None:
+            running = () if snapshot.ended else (PartKey(Part.REPLY, snapshot.message.id), *self._builder.open)
+            self.lifecycle = Lifecycle(snapshot.message, running)
+
+    def check(self, event: Any) -> None:
+        self.lifecycle.advance(event)
         if isinstance(event, AgentResultEvent):
-            folded = self._builder.message()
-            ending = {
-                "generate_reason": event.result.generate_reason,
-                "structured_output": event.result.structured_output,
-            }
-            if event.result != folded.model_copy(update=ending):
-                differing = [
-                    name
-                    for name in type(folded).model_fields
-                    if name not in ending and getattr(folded, name) != getattr(event.result, name)
-                ]
-                raise ProtocolError(
-                    f"AGENT_RESULT is the fold of the events before it: got {describe(event)} with other "
-                    f"{', '.join(differing) or 'class'}; expected the message that MessageBuilder makes"
-                )
+            self._check_result(event)
         else:
             self._builder.apply(event)
+
+    def _check_result(self, event: AgentResultEvent) -> None:
+        # The ending is said by AGENT_END, which comes after.
+        ending = {name: getattr(event.result, name) for name in ("generate_reason", "structured_output")}
+        folded = self._builder.message().model_copy(update=ending)
+        if event.result != folded:
+            differing = [
+                name for name in type(folded).model_fields if getattr(folded, name) != getattr(event.result, name)
+            ]
+            raise ProtocolError(
+                f"AGENT_RESULT is the fold of the events before it: got {describe(event)} with other "
+                f"{', '.join(differing) or 'class'}; expected the message that MessageBuilder makes"
+            )

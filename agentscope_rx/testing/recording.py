@@ -60,7 +60,7 @@ def replay(path: str | os.PathLike[str]) -> Stream[AgentEvent]:
     """
 
     async def events() -> AsyncIterator[AgentEvent]:
-        with Path(path).open(encoding="utf-8", newline="\n") as lines:  # noqa: ASYNC230 - a local file, line by line
+        with Path(path).open("rb") as lines:  # noqa: ASYNC230 - a local file, line by line
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     try:

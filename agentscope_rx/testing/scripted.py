@@ -8,10 +8,10 @@ import json
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, TypeAlias
 
-from ..errors import ModelTruncatedError
+from ..errors import ConfigurationError, ModelTruncatedError
 from ..event import FinishReason
 from ..model import (
     DataPiece,
@@ -89,9 +89,14 @@ def tool_call(name: str, arguments: Mapping[str, Any] | str = "", id: str | None
     Args:
         name: The tool.
         arguments: The arguments as a mapping, or as raw JSON text, well-formed or not.
-        id: The id of the call; `call_1`, `call_2`, ... over the life of the model when None.
+        id: The id of the call. Those that are None become `call_1`, `call_2`, ... over the life of the model.
         pieces: Into how many nearly equal deltas the arguments are split, one chunk each.
+
+    Raises:
+        ConfigurationError: `pieces` is less than 1.
     """
+    if pieces < 1:
+        raise ConfigurationError(f"the arguments of a call come in at least 1 piece, got {pieces}")
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return _Call(name, raw, id, pieces)
 
@@ -132,11 +137,15 @@ def error(exception: BaseException) -> TurnItem:
 
 
 def chunk(*items: TurnItem) -> TurnItem:
-    """Say several things in one chunk."""
-    for item in items:
-        if not isinstance(item, _Say | _Call):
-            raise TypeError(f"a chunk holds what a model says: got {type(item).__name__.strip('_').lower()}")
-    return _Chunk(items)  # type: ignore[arg-type]
+    """Say several things in one chunk.
+
+    Raises:
+        ConfigurationError: an item is not said: a chunk, a delay or an error.
+    """
+    said = tuple(item for item in items if isinstance(item, _Say | _Call))
+    if len(said) < len(items):
+        raise ConfigurationError("a chunk holds what a model says: no chunk, delay, error or truncation")
+    return _Chunk(said)
 
 
 class ScriptedModel:
@@ -154,7 +163,7 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
         """What the model was sent, call by call."""
         self._turns = [tuple(turn) for turn in turns]
-        self._calls = 0
+        self._ids = count(1)
         self._lock = threading.Lock()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
@@ -166,7 +175,9 @@ class ScriptedModel:
         with self._lock:
             number = len(self.requests)
             self.requests.append(request)
-        assert number < len(self._turns), f"the script has {len(self._turns)} turns; this is model call {number + 1}"
+        if number >= len(self._turns):
+            raise AssertionError(f"the script has {len(self._turns)} turns; this is model call {number + 1}")
+        keys = count(1)
         finished = called = False
         for item in self._turns[number]:
             if isinstance(item, _Delay):
@@ -174,7 +185,7 @@ class ScriptedModel:
                 continue
             if isinstance(item, _Raise):
                 raise item.error
-            for pieces in self._chunks(item):
+            for pieces in self._chunks(item, keys):
                 finished = finished or any(isinstance(piece, FinishPiece) for piece in pieces)
                 called = called or any(isinstance(piece, ToolCallPiece) for piece in pieces)
                 yield ModelChunk(*pieces)
@@ -182,32 +193,28 @@ class ScriptedModel:
             reason = FinishReason.TOOL_CALLS if called else FinishReason.STOP
             yield ModelChunk(FinishPiece(reason, str(reason)))
 
-    def _chunks(self, item: _Say | _Call | _Chunk) -> Iterator[tuple[Piece, ...]]:
+    def _chunks(self, item: _Say | _Call | _Chunk, keys: Iterator[int]) -> Iterator[tuple[Piece, ...]]:
         match item:
             case _Say():
                 yield (item.piece,)
             case _Call():
-                for piece in self._call_pieces(item):
+                for piece in self._call_pieces(item, next(keys)):
                     yield (piece,)
             case _Chunk():
-                yield tuple(piece for part in item.items for pieces in self._chunks(part) for piece in pieces)
+                yield tuple(piece for part in item.items for pieces in self._chunks(part, keys) for piece in pieces)
 
-    def _call_pieces(self, call: _Call) -> Iterator[ToolCallPiece]:
-        with self._lock:
-            self._calls += 1
-            key = self._calls
-        deltas = _split(call.arguments, call.pieces)
-        yield ToolCallPiece(key, id=call.id or f"call_{key}", name=call.name, arguments=deltas[0])
-        for delta in deltas[1:]:
+    def _call_pieces(self, call: _Call, key: int) -> Iterator[ToolCallPiece]:
+        first, *rest = _split(call.arguments, call.pieces)
+        id = f"call_{next(self._ids)}" if call.id is None else call.id
+        yield ToolCallPiece(key, id=id, name=call.name, arguments=first)
+        for delta in rest:
             yield ToolCallPiece(key, arguments=delta)
 
 
-def _split(text: str, count: int) -> list[str]:
-    """Split into `count` parts whose lengths differ by one at most."""
-    if count < 1:
-        raise ValueError(f"pieces is at least 1: got {count}")
-    short, longer = divmod(len(text), count)
+def _split(text: str, parts: int) -> list[str]:
+    """Split into `parts` parts whose lengths differ by one at most."""
+    short, longer = divmod(len(text), parts)
     cuts = [0]
-    for index in range(count):
+    for index in range(parts):
         cuts.append(cuts[-1] + short + (index < longer))
     return [text[start:end] for start, end in pairwise(cuts)]

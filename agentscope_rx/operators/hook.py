@@ -1,0 +1,87 @@
+"""`hook`: operators around the stages of an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reactivex import Observable
+
+from ..event import AgentEvent
+from .operator import Operator
+from .phases import (
+    ActingPhases,
+    AgentPhases,
+    ModelCallPhases,
+    ReasoningPhases,
+    ToolCallPhases,
+    in_phases,
+)
+
+__all__ = ["Hook", "hook"]
+
+_EventOperator: TypeAlias = Operator[AgentEvent, AgentEvent]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """Operators for the stages of an agent, and itself an operator; made by `hook`."""
+
+    on_agent: _EventOperator | None = None
+    """Around AGENT_START to AGENT_END of one run."""
+    on_reasoning: _EventOperator | None = None
+    """Around the model calls of one iteration."""
+    on_acting: _EventOperator | None = None
+    """Around the tool calls of one turn."""
+    on_tool_call: _EventOperator | None = None
+    """Around the result of one tool call."""
+    on_model_call: _EventOperator | None = None
+    """Around one model call."""
+
+    def __call__(self, source: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        """Apply every operator to the phases that are its own, inner stages first."""
+        for operator, kind in (
+            (self.on_model_call, ModelCallPhases),
+            (self.on_reasoning, ReasoningPhases),
+            (self.on_tool_call, ToolCallPhases),
+            (self.on_acting, ActingPhases),
+            (self.on_agent, AgentPhases),
+        ):
+            if operator is not None:
+                source = in_phases(kind, operator)(source)
+        return source
+
+
+def hook(
+    *,
+    on_agent: _EventOperator | None = None,
+    on_reasoning: _EventOperator | None = None,
+    on_acting: _EventOperator | None = None,
+    on_tool_call: _EventOperator | None = None,
+    on_model_call: _EventOperator | None = None,
+) -> Hook:
+    """Plug operators into the stages of an agent.
+
+    In a `.pipe(...)` each operator is applied to the part of the stream that belongs to its stage, in place; it can
+    change what comes after it in the pipe, not what the agent does.
+
+    | hook | its part of the stream |
+    |---|---|
+    | `on_agent` | AGENT_START to AGENT_END of one run |
+    | `on_reasoning` | the first MODEL_CALL_START to the last MODEL_CALL_END of one iteration |
+    | `on_model_call` | MODEL_CALL_START to MODEL_CALL_END of one model call |
+    | `on_acting` | the first TOOL_RESULT_*, REQUIRE_* or ALL_TOOLS_DENIED after it, until the next event that is none \
+of them, nor CUSTOM, REQUEST_STOP, SUBAGENT_EXPOSED or a child's |
+    | `on_tool_call` | TOOL_RESULT_START to TOOL_RESULT_END of one call |
+
+    Emits the events outside of its parts unchanged, and in the place of each part what its operator makes of it. What
+    comes after a part waits until its operator has completed; order is kept, and nothing is lost. Completes and fails
+    with its source; an error of an operator ends the stream.
+    """
+    return Hook(
+        on_agent=on_agent,
+        on_reasoning=on_reasoning,
+        on_acting=on_acting,
+        on_tool_call=on_tool_call,
+        on_model_call=on_model_call,
+    )
