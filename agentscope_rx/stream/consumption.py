@@ -11,7 +11,7 @@ from reactivex.disposable import SingleAssignmentDisposable
 from reactivex.typing import OnNext
 
 from .attach import attach
-from .loops import wake
+from .loops import on_loop, wake
 from .scheduler import LoopScheduler
 
 __all__ = ["Consumption", "last_value"]
@@ -37,7 +37,7 @@ class Consumption(Generic[T]):
             await self._end
         finally:
             self._subscription.dispose()
-            if isinstance(self._scheduler, LoopScheduler):
+            if isinstance(self._scheduler, LoopScheduler) and on_loop(self._scheduler.loop):
                 await self._scheduler.joined()
         if self._error is not None:
             raise self._error

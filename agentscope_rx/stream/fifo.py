@@ -19,9 +19,9 @@ class FifoLock:
     Not reentrant.
     """
 
-    # The queue holds everybody who is inside or waits; who is at its head is inside. So the head never changes but by
-    # leaving, and there is nothing to keep in step with the queue: appending, removing and looking at the head are
-    # each atomic. Telling the head that it is the head is harmless when it knows already.
+    # The queue holds everybody who is inside or waits; who is at its head is inside, or has been told to come in.
+    # So the head changes only by leaving, and there is no other state to keep in step with the queue: appending,
+    # removing and looking at the head are each atomic. A future is done when its owner has been told.
 
     def __init__(self) -> None:
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -39,12 +39,13 @@ class FifoLock:
     async def __aenter__(self) -> None:
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
-        if self._queue[0] is not turn:
-            try:
-                await turn
-            except BaseException:  # cancelled, perhaps when its turn had already come; or its loop is gone
-                self._leave(turn)
-                raise
+        if self._queue[0] is turn:
+            wake(turn)
+        try:
+            await turn  # at once, if it has been told already
+        except BaseException:  # cancelled, perhaps when its turn had come; or collected, because its loop is gone
+            self._leave(turn)
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -52,8 +53,11 @@ class FifoLock:
         self._leave(self._queue[0])
 
     def _leave(self, turn: asyncio.Future[None]) -> None:
-        with suppress(ValueError):  # passed over when its loop was closed
+        self._remove(turn)
+        with suppress(IndexError):  # nobody is left
+            while not (wake(head := self._queue[0]) or head.done()):
+                self._remove(head)  # its loop was closed while it waited
+
+    def _remove(self, turn: asyncio.Future[None]) -> None:
+        with suppress(ValueError):  # it has been removed because its loop was closed
             self._queue.remove(turn)
-        with suppress(IndexError):  # the queue is empty
-            while not wake(head := self._queue[0]):
-                self._leave(head)

@@ -18,6 +18,7 @@ class _Portal:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self.serves = True
         self._thread = threading.Thread(target=self._serve, name="agentscope-rx-portal", daemon=True)
         self._thread.start()
 
@@ -29,6 +30,7 @@ class _Portal:
         try:
             self.loop.run_forever()
         finally:  # also reached when a callback raised SystemExit or KeyboardInterrupt
+            self.serves = False
             self.loop.run_until_complete(self._end_streams())
             self.loop.close()
 
@@ -48,7 +50,7 @@ def portal_loop() -> asyncio.AbstractEventLoop:
     """Return the loop of the portal; it is started when it is first needed and renewed when it has died."""
     global _portal
     with _lock:
-        if _portal is None or _portal.loop.is_closed():
+        if _portal is None or not _portal.serves:
             _portal = _Portal()
         return _portal.loop
 
@@ -60,7 +62,7 @@ def _forget_portal() -> None:
 
 
 def _close_portal() -> None:
-    if _portal is not None and not _portal.loop.is_closed():
+    if _portal is not None and _portal.serves:
         _portal.close()
 
 

@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from reactivex import Observable
 from reactivex.abc import DisposableBase, ObserverBase, SchedulerBase
 from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
-from reactivex.internal import noop
 from reactivex.scheduler import CurrentThreadScheduler
 from reactivex.typing import OnCompleted, OnNext
 
@@ -84,7 +83,6 @@ class _Stages(DisposableBase, Generic[T]):
         self._step: _Step | None = None
         self._driving = False
         self._done = False
-        self._closed = False
         self._disposed = False
         self._error: Exception | None = None
 
@@ -110,20 +108,25 @@ class _Stages(DisposableBase, Generic[T]):
             if self._driving or self._done:
                 return
             self._driving = True
+        rested = False
         try:
-            while self._has_step():
+            while not (self._done or rested):
                 self._context.run(self._drive)
+                rested = self._rest()
         except BaseException as error:
-            self._end(as_error(error))
+            self._must_close(as_error(error))
             raise
         finally:
-            if self._done:
+            if not rested:
                 self._close()
 
-    def _has_step(self) -> bool:
+    def _rest(self) -> bool:
+        """Stop driving, unless there is something left to do; returns whether it did."""
         with self._lock:
-            self._driving = self._done or self._step is not None
-            return self._driving and not self._done
+            if self._done or self._step is not None:
+                return False
+            self._driving = False
+            return True
 
     def _drive(self) -> None:
         send = self._generator.send
@@ -154,7 +157,7 @@ class _Stages(DisposableBase, Generic[T]):
             return
             yield
 
-        self._attach(from_async_iterable(opened), noop, lambda: self._post(step))
+        self._attach(from_async_iterable(opened), lambda _: None, lambda: self._post(step))
 
     def _run(self, stage: Observable[T]) -> None:
         on_next = self._observer.on_next
@@ -197,10 +200,6 @@ class _Stages(DisposableBase, Generic[T]):
             return not self._driving
 
     def _close(self) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
         self._stage.dispose()
         try:
             self._context.run(self._generator.close)
@@ -208,7 +207,7 @@ class _Stages(DisposableBase, Generic[T]):
             self._error = self._error or error
         if self._disposed:
             if self._error is not None:
-                report(loop_for(self._scheduler), "error in the cleanup of a disposed stream", self._error)
+                report(loop_for(self._scheduler), "error in a stream after it was disposed", self._error)
         elif self._error is None:
             self._observer.on_completed()
         else:

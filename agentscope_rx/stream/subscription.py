@@ -87,7 +87,7 @@ class TaskSubscription(DisposableBase, Generic[T]):
         self._told = True
         if self._disposed:
             if error is not None:
-                report(self._scheduler.loop, "error in the cleanup of a disposed stream", error)
+                report(self._scheduler.loop, "error in a stream after it was disposed", error)
             return
         try:
             if error is None:

@@ -191,6 +191,47 @@ def test_a_waiter_whose_loop_has_been_closed_is_passed_over() -> None:
     run(main)
 
 
+def test_many_waiters_whose_loops_have_been_closed_are_passed_over() -> None:
+    async def main() -> None:
+        lock = FifoLock()
+        async with lock:
+            dead = [_leave_a_waiter_on_a_dead_loop(lock) for _ in range(50)]
+        async with lock:
+            pass
+        assert lock.idle
+        del dead
+        gc.collect()
+        assert lock.idle
+
+    run(main)
+
+
+def test_a_holder_whose_loop_has_been_closed_holds_it_until_it_is_collected() -> None:
+    async def main() -> None:
+        lock, order = FifoLock(), list[str]()
+
+        async def enter(name: str) -> None:
+            async with lock:
+                order.append(f"{name} in")
+                await asyncio.sleep(0)
+                order.append(f"{name} out")
+
+        dead = _leave_a_waiter_on_a_dead_loop(lock)  # nobody else is there: it is inside
+        cancelled = asyncio.create_task(enter("cancelled"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        others = [asyncio.create_task(enter(name)) for name in ("first", "second")]
+        await asyncio.sleep(0.005)
+        assert order == []
+        dead.clear()
+        gc.collect()
+        await asyncio.wait(others)
+        assert order == ["first in", "first out", "second in", "second out"]
+        assert lock.idle
+
+    run(main)
+
+
 def test_a_waiter_that_is_collected_leaves_the_queue() -> None:
     async def main() -> None:
         lock, holder_leaves = FifoLock(), asyncio.Event()
@@ -213,7 +254,7 @@ def test_a_waiter_that_is_collected_leaves_the_queue() -> None:
 
 async def _enter(lock: FifoLock) -> None:
     async with lock:
-        pass
+        await asyncio.sleep(0)
 
 
 def _leave_a_waiter_on_a_dead_loop(lock: FifoLock) -> list[object]:

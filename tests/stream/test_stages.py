@@ -242,9 +242,13 @@ def test_stages_that_finish_later_leave_the_stack_flat() -> None:
     async def main() -> None:
         depths: set[int] = set()
 
+        async def later(i: int) -> AsyncIterator[int]:
+            await asyncio.sleep(0)
+            yield i
+
         def stages() -> Stages:
             for i in range(1000):
-                yield pump(i)
+                yield from_async_iterable(lambda i=i: later(i))
 
         watcher = Watcher()
         concat_stages(stages).pipe(ops.do_action(lambda _: depths.add(_depth()))).subscribe(watcher)

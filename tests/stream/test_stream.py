@@ -16,7 +16,8 @@ from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler, Time
 from reactivex.subject import Subject
 
 from agentscope_rx.errors import StreamCancelled
-from agentscope_rx.stream import Stream, from_async_iterable
+from agentscope_rx.stream import LoopScheduler, Stream, from_async_iterable
+from agentscope_rx.stream.portal import portal_loop
 
 from .watching import Watcher, other_tasks, python, run
 
@@ -319,6 +320,13 @@ def test_run_with_a_scheduler_of_the_caller(scheduler: Any) -> None:
     assert Source().stream().run(scheduler) == 2
 
 
+def test_run_with_the_scheduler_of_another_loop() -> None:
+    threads: list[str] = []
+    stream = Source().stream().pipe(ops.do_action(lambda _: threads.append(threading.current_thread().name)))
+    assert stream.run(LoopScheduler(portal_loop())) == 2
+    assert set(threads) == {"agentscope-rx-portal"}
+
+
 def test_cancelling_the_task_that_blocks_in_run_stops_the_stream() -> None:
     async def main() -> None:
         source = Source(idle=True)
@@ -347,7 +355,7 @@ PREAMBLE = """
             await asyncio.sleep(0.01)
             print("cleaned", flush=True)
     stream = from_async_iterable(endless)
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     def run():
         try:
             stream.run()
