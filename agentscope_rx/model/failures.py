@@ -20,6 +20,7 @@ Mask: TypeAlias = Callable[[str], str]
 _MAX_SHOWN = 300
 _MAX_READ = 500
 _SHARED_RUN = 16
+_MIN_SECRET = 8  # what is shorter is a placeholder, and may be part of any word
 _KEY_LIKE = re.compile(r"\b[sr]k-[A-Za-z0-9_-]{8,}|(?<=Bearer )\S+")
 
 
@@ -90,7 +91,7 @@ def masking(secret: str | None, prompt: Any) -> Mask:
 
     def mask(message: str) -> str:
         message = " ".join(message[:_MAX_READ].split())
-        if secret:
+        if secret and len(secret) >= _MIN_SECRET:
             message = message.replace(secret, "***")
         message = _KEY_LIKE.sub("***", message)
         message = _without_runs_of(list(_strings(prompt)), message)

@@ -125,7 +125,7 @@ def _encode(body: Mapping[str, Any]) -> bytes:
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
-            f"the request cannot be written as JSON ({error}); check the options, extra_body, and the schemas of the tools"
+            f"the request cannot be written as JSON ({error}); check the options, extra_body and the schemas of tools"
         ) from None
     return text.encode("utf-8", "replace")
 

@@ -65,6 +65,10 @@ def test_the_key_and_what_looks_like_one_are_masked() -> None:
     assert said == "bad key ***; not *** either, nor Bearer ***"
 
 
+def test_a_placeholder_for_a_key_is_not_masked() -> None:
+    assert masking("x", PROMPT)("exceeds the context") == "exceeds the context"
+
+
 def test_what_repeats_the_prompt_is_masked() -> None:
     mask = masking(None, PROMPT)
     assert mask("you said: The launch code of the rocket is four-eight-fifteen.!") == "you said: […]!"

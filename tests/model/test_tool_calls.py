@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -212,20 +213,21 @@ def test_brackets_in_strings_do_not_end_arguments() -> None:
         assert join(C("", id="a", name="f"), *(C(piece, index=9) for piece in pieces)) == [("a", "f", code)]
 
 
-STYLES: dict[str, Any] = {
-    "openai": lambda head, call: replace(call, id=call.id if head else None, name=call.name if head else None),
-    "id and name repeated": lambda head, call: call,
-    "empty strings": lambda head, call: replace(call, id=call.id if head else "", name=call.name if head else ""),
-    "no index": lambda head, call: replace(
-        call, index=None, id=call.id if head else None, name=call.name if head else None
-    ),
-    "no index, id repeated": lambda head, call: replace(call, index=None, name=call.name if head else None),
-    "index 0": lambda head, call: replace(
-        call, index=0, id=call.id if head else None, name=call.name if head else None
-    ),
-    "gaps in the index": lambda head, call: replace(
-        call, index=3 * (call.index or 0) + 2, id=call.id if head else None
-    ),
+Style = Callable[[RawCall, bool], RawCall]
+
+
+def bare(call: RawCall, head: bool) -> RawCall:
+    return call if head else replace(call, id=None, name=None)
+
+
+STYLES: dict[str, Style] = {
+    "id and name once": bare,
+    "id and name on every piece": lambda call, head: call,
+    "empty strings": lambda call, head: call if head else replace(call, id="", name=""),
+    "no index": lambda call, head: replace(bare(call, head), index=None),
+    "no index, id on every piece": lambda call, head: replace(call, index=None, name=call.name if head else None),
+    "index 0 for all": lambda call, head: replace(bare(call, head), index=0),
+    "gaps in the index": lambda call, head: replace(bare(call, head), index=3 * (call.index or 0) + 2),
 }
 
 
@@ -251,9 +253,7 @@ def test_every_style_of_identifying_calls_gives_the_same_calls(
         pieces = ["", *(text[i : i + size] for i in range(0, len(text), size))]
         for number, piece in enumerate(pieces):
             raw = RawCall(index, f"call_{index}", f"tool{index % 2}", piece)
-            raws.append(STYLES[style](number == 0, raw))
-    if "repeated" in style or "gaps" in style:
-        frame = 1  # two pieces with a name in one frame are two calls
+            raws.append(STYLES[style](raw, number == 0))
     frames = [raws[i : i + frame] for i in range(0, len(raws), frame)]
     assert join(*frames) == expected
 

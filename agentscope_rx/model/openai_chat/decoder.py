@@ -17,7 +17,7 @@ Only choice 0 is read. A field that is missing, or that is not understood, is pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from ...errors import ModelStreamError, ModelTruncatedError
@@ -47,8 +47,6 @@ _FINISH_REASONS = {
     "insufficient_system_resource": FinishReason.ERROR,
 }
 """Finish reasons of the servers that speak this protocol; one that is not here is unknown."""
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 class ChatDecoder:
@@ -175,7 +173,7 @@ class ChatDecoder:
         for part in (text, *text.split("\n")):
             if not part.lstrip().startswith(("{", "[")):
                 continue
-            document = parse_frame(ServerSentEvent(part, terminated=False))
+            document = parse_frame(ServerSentEvent(part, terminated=False))  # None if it is no JSON
             if failure := read_failure(document):
                 self._fail(failure)
             if isinstance(document, dict) and not self._started and document.get("choices"):
@@ -234,7 +232,7 @@ def _raw_calls(calls: list[Any]) -> Iterator[RawCall]:
             continue
         function = call.get("function")
         if not isinstance(function, dict):
-            function = _NOTHING
+            function = {}
         index, call_id, name = call.get("index"), call.get("id"), function.get("name")
         yield RawCall(
             index if isinstance(index, int) else None,

@@ -183,6 +183,11 @@ def test_an_id_that_comes_back_in_a_later_reply_keeps_its_own_result() -> None:
     assert [m["content"] for m in messages(*replies) if m["role"] == "tool"] == ["one", "two"]
 
 
+def test_b4_51_results_go_out_in_call_order_each_with_its_own_id() -> None:
+    reply = AssistantMessage(use("slow"), use("fast"), result("fast", "hare"), result("slow", "tortoise"))
+    assert messages(reply)[1:] == [tool("slow", "tortoise"), tool("fast", "hare")]
+
+
 def test_a_failed_call_sends_its_error_text() -> None:
     reply = AssistantMessage(use("a"), result("a", "Error: no such city", state=ToolResultState.ERROR))
     assert messages(reply)[1] == tool("a", "Error: no such city")
@@ -200,7 +205,7 @@ def test_a_failed_call_sends_its_error_text() -> None:
         (use("a", raw="[" * 100_000, input={}), "{}"),
     ],
 )
-def test_arguments_are_always_an_object_of_strict_json(block: ToolUseBlock, sent: str) -> None:
+def test_b4_47_arguments_are_always_an_object_of_strict_json(block: ToolUseBlock, sent: str) -> None:
     assert messages(AssistantMessage(block))[0]["tool_calls"][0]["function"]["arguments"] == sent
 
 
