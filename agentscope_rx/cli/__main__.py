@@ -1,0 +1,7 @@
+"""`python -m agentscope_rx.cli`."""
+
+import sys
+
+from .command import main
+
+sys.exit(main())

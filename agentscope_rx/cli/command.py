@@ -1,0 +1,71 @@
+"""The command line: what can be asked for, and what the shell is told of how it went."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ..agent import ReActAgent
+from .chat import Chat
+from .status import BROKEN_PIPE, attempt
+from .tools import TOOLS
+from .views import events_view, json_view, transcript_view
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the console.
+
+    Args:
+        argv: The arguments, by default those of the process.
+
+    Returns:
+        The exit status: 0, 1 after an error of this package, 130 after Ctrl-C, 141 when nobody reads the output.
+
+    Raises:
+        SystemExit: with 2, when the arguments are wrong; with 0, after `--help`.
+    """
+    arguments = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return attempt(lambda: run(arguments))
+    except BrokenPipeError:
+        # Python flushes stdout once more when it exits, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="agentscope-rx", description="Agents whose replies are event streams.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    chat = commands.add_parser(
+        "chat",
+        help="talk to an agent that can calculate and tell the time",
+        description="Talk to an agent that can calculate and tell the time. Ctrl-C stops an answer; an empty line, "
+        "`exit` or Ctrl-D leaves.",
+    )
+    chat.add_argument("question", nargs="?", metavar="QUESTION", help="answer this and leave; without it, ask for more")
+    chat.add_argument("--model", metavar="ID", default="local:smollm2", help="provider:name (default: %(default)s)")
+    chat.add_argument("--system", metavar="TEXT", default="", help="instructions for the model")
+    chat.set_defaults(run=_chat, view=transcript_view)
+    views = chat.add_mutually_exclusive_group()
+    views.add_argument(
+        "--events", dest="view", action="store_const", const=events_view, help="show every event, one on a line"
+    )
+    views.add_argument(
+        "--json", dest="view", action="store_const", const=json_view, help="write every event as one line of JSON"
+    )
+    return parser
+
+
+def _chat(arguments: argparse.Namespace) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    view = arguments.view()
+    agent = ReActAgent("assistant", arguments.model, arguments.system, TOOLS)
+    chat = Chat(agent, view)
+    return chat.converse() if arguments.question is None else chat.ask(arguments.question)

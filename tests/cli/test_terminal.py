@@ -1,0 +1,160 @@
+"""The console on a terminal: the prompt, the colours, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from .model_server import ModelServer, call, serve, text
+
+pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+_RUN_ON_A_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+_STYLES = re.compile(r"\x1b\[[?\d;]*[a-zA-Z]")
+
+
+class Terminal:
+    """A process on a pseudo-terminal, and everything that it has written."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._seen = 0
+        self.raw = ""
+
+    def until(self, words: str) -> str:
+        """Wait for `words` after those that were waited for before; return everything up to them, without colours."""
+        while (end := self._plain().find(words, self._seen)) < 0:
+            self._read()
+        start, self._seen = self._seen, end + len(words)
+        return self._plain()[start : self._seen]
+
+    def press(self, keys: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(keys.encode())
+        self._process.stdin.flush()
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for the end; return the exit status, and everything that was not waited for."""
+        status = self._process.wait(20)
+        assert self._process.stdout is not None
+        self.raw += self._process.stdout.read().decode()
+        return status, self._plain()[self._seen :]
+
+    def _plain(self) -> str:
+        return _STYLES.sub("", self.raw).replace("\r\n", "\n")
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        piece = os.read(self._process.stdout.fileno(), 65536)
+        assert piece, f"it has ended; the screen was {self.raw!r}"
+        self.raw += piece.decode()
+
+
+@contextmanager
+def console(server: ModelServer, *arguments: str) -> Iterator[Terminal]:
+    command = [sys.executable, "-m", "agentscope_rx.cli", "chat", "--model", "openai:scripted", *arguments]
+    settings = {
+        "OPENAI_BASE_URL": server.url,
+        "OPENAI_API_KEY": "secret",
+        "TERM": "xterm-256color",
+        "COLUMNS": "60",
+        "INPUTRC": os.devnull,
+    }
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | settings
+    with subprocess.Popen(
+        [sys.executable, "-c", _RUN_ON_A_TERMINAL, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        try:
+            yield Terminal(process)
+        finally:
+            process.kill()
+
+
+def test_ctrl_c_stops_an_answer_and_the_prompt_comes_back() -> None:
+    turns = [[text("Once upon "), text("a time")], [text("Hello again.")]]
+    with serve(turns, open_turns={0}) as server, console(server) as terminal:
+        terminal.until("leaves.\n> ")
+        terminal.press("a story\n")
+        terminal.until("Once upon a time")
+        terminal.press(CTRL_C)
+        assert "Traceback" not in terminal.until("interrupted\n> ")
+        assert server.hung_up.wait(5)
+        terminal.press("hello\n")
+        terminal.until("Hello again.\n10 tokens in · 4 tokens out\n> ")
+        terminal.press(CTRL_D)
+        status, rest = terminal.ended()
+    assert (status, rest.strip()) == (0, "")
+    said = [(message["role"], message["content"]) for message in server.requests[1]["messages"]]
+    assert said == [("user", "a story"), ("assistant", "Once upon a time"), ("user", "hello")]
+
+
+def test_ctrl_c_ends_a_single_answer_with_status_130() -> None:
+    with serve([[text("Once upon ")]], open_turns={0}) as server, console(server, "a story") as terminal:
+        terminal.until("Once upon ")
+        terminal.press(CTRL_C)
+        assert terminal.ended() == (130, "^C\nagentscope-rx: interrupted\n")
+        assert server.hung_up.wait(5)
+
+
+def test_ctrl_c_at_the_prompt_drops_the_line() -> None:
+    with serve([[text("Yes?")]]) as server, console(server) as terminal:
+        terminal.until("> ")
+        terminal.press("not this")
+        terminal.until("not this")
+        terminal.press(CTRL_C)
+        terminal.until("\n> ")
+        terminal.press("but this\n")
+        terminal.until("Yes?")
+        terminal.until("> ")
+        terminal.press("exit\n")
+        status, rest = terminal.ended()
+    assert status == 0
+    assert "Traceback" not in rest
+    assert [message["content"] for message in server.requests[0]["messages"]] == ["but this"]
+
+
+def test_the_transcript_is_in_colour() -> None:
+    turns = [[call("c", "calculate", {"expression": "1/0"})], [text("No.")]]
+    with serve(turns) as server, console(server, "one by zero") as terminal:
+        status, plain = terminal.ended()
+    assert (status, plain) == (
+        0,
+        '▸ calculate {"expression": "1/0"}\n'
+        "  calculate → ToolError: the expression divides by zero [error]\n"
+        "No.\n"
+        "20 tokens in · 8 tokens out\n",
+    )
+    assert "\x1b[1;36m▸ calculate \x1b[0m" in terminal.raw
+    assert "\x1b[33m [error]\x1b[0m" in terminal.raw
+    assert "\r\nNo.\r\n" in terminal.raw
+
+
+def test_events_fit_the_terminal() -> None:
+    with serve([[text("x" * 200)]]) as server, console(server, "--events", "hi") as terminal:
+        status, plain = terminal.ended()
+    lines = plain.splitlines()
+    assert status == 0
+    assert max(map(len, lines)) == 60
+    assert any(line.startswith("   4 TEXT_BLOCK_DELTA ") and line.endswith("…") for line in lines)
+
+
+@pytest.mark.parametrize("view", ["--json", "--events"])
+def test_ctrl_c_in_a_machine_view_leaves_whole_lines(view: str) -> None:
+    with serve([[text("Once upon ")]], open_turns={0}) as server, console(server, view, "a story") as terminal:
+        terminal.until("TEXT_BLOCK_DELTA")
+        terminal.press(CTRL_C)
+        status, rest = terminal.ended()
+    assert status == 130
+    assert rest.endswith("\nagentscope-rx: interrupted\n")
+    assert "Traceback" not in rest

@@ -1,0 +1,148 @@
+"""The examples, on a scripted model to the letter, and on the embedded one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from agentscope_rx import ToolResultBlock, set_id_factory
+from agentscope_rx.testing import ScriptedModel, text, tool_call, usage
+
+
+@pytest.fixture(autouse=True)
+def _ids() -> Iterator[None]:
+    numbers = count(1)
+    set_id_factory(lambda: f"id{next(numbers)}")
+    yield
+    set_id_factory(None)
+
+
+def example(name: str) -> Callable[..., None]:
+    main: Callable[..., None] = importlib.import_module(f"examples.{name}").main
+    return main
+
+
+def adding() -> ScriptedModel:
+    return ScriptedModel(
+        [
+            [text("I will add."), tool_call("add", {"a": 17, "b": 25}, pieces=3)],
+            [text("17 plus 25 "), text("is 42.")],
+        ]
+    )
+
+
+def output(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def test_accumulate_events(capsys: pytest.CaptureFixture[str]) -> None:
+    example("accumulate_events")(adding())
+    assert output(capsys) == (
+        "[start reply_id=id2]\n"
+        "[tool] add\n"
+        "[tool result state=success]\n"
+        "\n"
+        "[end] full text:\n"
+        "I will add.17 plus 25 is 42.\n"
+    )
+
+
+def test_streaming_ui(capsys: pytest.CaptureFixture[str]) -> None:
+    example("streaming_ui")(adding())
+    assert output(capsys) == (
+        "[start reply_id=id2]\nI will add.\n[calling add ...]\n[the tool is done: success]\n17 plus 25 is 42.\n[done]\n"
+    )
+
+
+def test_agent_event_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel(
+        [
+            [tool_call("get_weather", {"city": "Beijing"}, pieces=2), usage(90, 20)],
+            [tool_call("get_weather", {"city": "Oslo"}), usage(110, 20)],
+            [text("Cloudy "), text("and clear."), usage(120, 9)],
+        ]
+    )
+    example("agent_event_stream")(model)
+    assert output(capsys).splitlines() == [
+        "User: What is the weather like in Beijing and Shanghai?",
+        "",
+        "[AGENT_START]        agent=WeatherAgent  reply_id=id2",
+        "[MODEL_CALL_START]   model=scripted  iteration=1",
+        "[TOOL_CALL_START]    tool=get_weather  call_id=call_1",
+        "[TOOL_CALL_DELTA         ] (skipped)",
+        "[TOOL_CALL_DELTA         ] (skipped)",
+        "[TOOL_CALL_END]      call_id=call_1",
+        "",
+        "[MODEL_CALL_END]     input_tokens=90  output_tokens=20",
+        "[TOOL_RESULT_START       ] (skipped)",
+        "[TOOL_RESULT_TEXT_DELTA  ] (skipped)",
+        "[TOOL_RESULT_END]    call_id=call_1  state=success",
+        "[MODEL_CALL_START]   model=scripted  iteration=2",
+        "[TOOL_CALL_START]    tool=get_weather  call_id=call_2",
+        "[TOOL_CALL_DELTA         ] (skipped)",
+        "[TOOL_CALL_END]      call_id=call_2",
+        "",
+        "[MODEL_CALL_END]     input_tokens=110  output_tokens=20",
+        "[TOOL_RESULT_START       ] (skipped)",
+        "[TOOL_RESULT_TEXT_DELTA  ] (skipped)",
+        "[TOOL_RESULT_END]    call_id=call_2  state=success",
+        "[MODEL_CALL_START]   model=scripted  iteration=3",
+        "[TEXT_BLOCK_START        ] (skipped)",
+        "Cloudy and clear.[TEXT_BLOCK_END          ] (skipped)",
+        "",
+        "[MODEL_CALL_END]     input_tokens=120  output_tokens=9",
+        "[AGENT_RESULT            ] (skipped)",
+        "[AGENT_END]          reply_id=id2",
+    ]
+    results = model.requests[2].messages[-1].get_content_blocks(ToolResultBlock)
+    assert [block.output[0].text for block in results] == ["Beijing: 28°C, partly cloudy", "Oslo: 25°C, clear skies"]
+
+
+def test_tool_streaming(capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel(
+        [
+            [tool_call("research_topic", {"topic": "qubits"})],
+            [tool_call("list_sources", {"topic": "qubits"})],
+            [text("Much is going on.")],
+        ]
+    )
+    example("tool_streaming")(model, pause=0)
+    assert output(capsys).splitlines() == [
+        "User: Research the current state of quantum computing",
+        "",
+        "[Tool started]  research_topic (id=call_1)",
+        "  … Searching for: qubits",
+        "  … Found 12 sources. Reading them ...",
+        "  … Comparing what they say ...",
+        "  ▸ Summary of qubits: error rates are falling, qubit counts are rising.",
+        "[Tool finished] id=call_1  state=success",
+        "",
+        "[Tool started]  list_sources (id=call_2)",
+        "  ▸ 1. qubits, volume 1",
+        "  ▸ 2. qubits, volume 2",
+        "  ▸ 3. qubits, volume 3",
+        "[Tool finished] id=call_2  state=success",
+        "",
+        "Done.",
+    ]
+    assert "Searching" not in model.requests[1].messages[-1].model_dump_json()
+
+
+_SAID_AT_THE_END = {
+    "accumulate_events": "\n[end] full text:\n",
+    "agent_event_stream": "\n[AGENT_END] ",
+    "streaming_ui": "\n[done]\n",
+    "tool_streaming": "\nDone.\n",
+}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", _SAID_AT_THE_END)
+def test_on_the_embedded_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    example(name)("local:smollm2")
+    assert _SAID_AT_THE_END[name] in output(capsys)
