@@ -231,8 +231,8 @@ STYLES: dict[str, Style] = {
 }
 
 
-@pytest.mark.parametrize("style", STYLES)
 @given(
+    style=st.sampled_from(sorted(STYLES)),
     arguments=st.lists(
         st.dictionaries(
             st.text(max_size=4), st.text(max_size=6) | st.integers() | st.dictionaries(st.text(), st.none())
