@@ -560,9 +560,9 @@ def test_b6_70_waiting_for_the_consumer_is_no_stall() -> None:
     async def main() -> None:
         async with serving(whole) as server:
             text = ""
-            async for chunk in model(server, stall_timeout=0.05).stream(REQUEST):
+            async for chunk in model(server, stall_timeout=0.2).stream(REQUEST):
                 text += getattr(chunk.pieces[0], "text", "")
-                await asyncio.sleep(0.06)
+                await asyncio.sleep(0.08)
             assert text == "Hello"
 
     run(main())
