@@ -24,6 +24,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
+    from .local import LocalModel
     from .openai_chat import OpenAIChatModel
     from .profiles import ProviderProfile
     from .registry import resolve_model
@@ -35,6 +36,7 @@ __all__ = [
     "ChatModel",
     "DataPiece",
     "FinishPiece",
+    "LocalModel",
     "ModelChunk",
     "ModelOptions",
     "ModelRequest",
@@ -54,6 +56,7 @@ __all__ = [
 
 _LAZY = {
     "NO_RETRY": ".retry",
+    "LocalModel": ".local",
     "OpenAIChatModel": ".openai_chat",
     "ProviderProfile": ".profiles",
     "RetryPolicy": ".retry",
