@@ -46,11 +46,17 @@ class Settings:
     """What an agent is made of; shared by all its replies, changed by none."""
 
     name: str
+    """Who speaks."""
     model: ChatModel
+    """What it reasons with."""
     sys_prompt: str
+    """Its instructions, "" for none."""
     toolkit: Toolkit
+    """What it acts with."""
     max_iters: int
+    """How many rounds a reply may take before it must sum up."""
     options: ModelOptions
+    """How the model should answer."""
 
 
 class Reply:
