@@ -189,7 +189,7 @@ class Transcript:
 
     def _end(self, event: AgentResultEvent) -> Iterator[Fragment]:
         reason = event.result.generate_reason
-        parts = [] if reason in (None, GenerateReason.MODEL_STOP) else [f"{reason}"]
+        parts = [] if reason in _NOT_TOLD else [f"{reason}"]
         if event.result.usage is not None:
             parts += _usage(event.result.usage)
         yield from self._line(Style.USAGE, " · ".join(parts)) if parts else self._line_feed()
@@ -203,6 +203,9 @@ class Transcript:
 
 _INNER_LINE = re.compile(r"\n(?!\Z)")
 """A line feed that more of the same piece follows."""
+
+_NOT_TOLD = {None, GenerateReason.MODEL_STOP, GenerateReason.ERROR}
+"""Reasons that go without saying; an error is told by whoever the stream fails to."""
 
 _USAGE_PARTS = (
     ("input_tokens", "tokens in"),

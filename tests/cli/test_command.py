@@ -69,7 +69,7 @@ def test_one_question_is_answered_with_a_tool(console: Console) -> None:
         ("system", "Be brief."),
         ("user", "What is 17 plus 25?"),
     ]
-    assert [tool["function"]["name"] for tool in first["tools"]] == ["calculate", "current_time"]
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["get_current_time", "calculate"]
     assert server.requests[1]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "42"}
 
 

@@ -208,6 +208,7 @@ def test_a_reason_other_than_the_usual_one_is_told() -> None:
     usage = ChatUsage(output_tokens=5)
     assert page(result(usage, GenerateReason.MAX_ITERATIONS)) == "MAX_ITERATIONS · 5 tokens out\n"
     assert page(result(None, GenerateReason.INTERRUPTED)) == "INTERRUPTED\n"
+    assert page(result(usage, GenerateReason.ERROR)) == "5 tokens out\n"
 
 
 def test_nothing_that_is_said_drives_the_terminal() -> None:
