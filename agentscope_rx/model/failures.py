@@ -66,9 +66,10 @@ def read_failure(body: Any) -> Failure | None:
 
 
 def _failure(error: Mapping[str, Any]) -> Failure:
+    kinds = (_word(error.get(name)) for name in ("type", "status", "code"))
     return Failure(
         str(error.get("message") or ""),
-        _word(error.get("type")) or _word(error.get("status")) or _word(error.get("code")),
+        next((kind for kind in kinds if kind not in (None, "error")), None),
         _code(error.get("code")),
     )
 

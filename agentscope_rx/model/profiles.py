@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
@@ -62,6 +62,10 @@ class ProviderProfile:
         if not (key.isascii() and key.isprintable()):
             raise ConfigurationError(f"the key for {self.name} holds characters that no key has; copy it again")
         return Endpoint(url, key or None, is_vendor)
+
+    def served_at(self, endpoint: Endpoint) -> ProviderProfile:
+        """Return what is special about the server at an endpoint: any but the provider's own is sent `max_tokens`."""
+        return self if endpoint.is_vendor else replace(self, max_tokens_field="max_tokens")
 
     def _http_url(self, url: str) -> str:
         url = url.strip().rstrip("/")

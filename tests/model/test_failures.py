@@ -29,6 +29,8 @@ PROMPT = [
         ({"error": "m", "code": "c", "type": "t"}, Failure("m", "t", "c")),
         ({"code": "c", "message": "m"}, Failure("m", "c", "c")),
         ({"object": "error", "message": "m", "type": "t", "code": 400}, Failure("m", "t", 400)),
+        ({"type": "error", "code": "server_error", "message": "m", "param": None}, Failure("m", *["server_error"] * 2)),
+        ({"type": "error", "code": None, "message": "m"}, Failure("m")),
         ({"detail": "Not Found"}, Failure("Not Found")),
         ({"error": {}}, None),
         ({"error": None, "choices": []}, None),

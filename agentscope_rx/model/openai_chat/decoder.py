@@ -1,30 +1,17 @@
 """OpenAI Chat Completions, the reading half: from the events of a stream to model chunks.
 
-How a stream ends:
-
-| what came | outcome |
-|---|---|
-| a finish reason, with or without `[DONE]` | normal |
-| `[DONE]` without a finish reason, after content | normal, the reason is unknown |
-| neither | ModelTruncatedError |
-| an error object anywhere, or a finish reason that means one | ModelStreamError with the provider's kind |
-| no event at all, a web page, an error as plain JSON | ModelStreamError |
-| a whole completion as plain JSON, from a server that does not stream | normal: the completion in one chunk |
-| the finish reason `tool_calls`, and no call | ModelStreamError |
-
-Only choice 0 is read. A field that is missing, or that is not understood, is passed over.
+Only choice 0 is read. Servers that speak this protocol disagree about everything else: the words for why a model
+stopped, the names of fields, and above all what identifies a tool call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
-from ...errors import ModelStreamError, ModelTruncatedError
 from ...event import FinishReason
+from ..decoding import FrameDecoder, count_at
 from ..failures import Failure, Mask, read_failure
-from ..frames import parse_frame
-from ..sse import ServerSentEvent
 from ..tool_calls import RawCall, ToolCallJoiner
 from ..types import FinishPiece, ModelChunk, Piece, TextPiece, ThinkingPiece, UsagePiece
 
@@ -49,74 +36,19 @@ _FINISH_REASONS = {
 """Finish reasons of the servers that speak this protocol; one that is not here is unknown."""
 
 
-class ChatDecoder:
-    """Decodes one stream.
+class ChatDecoder(FrameDecoder):
+    """Decodes one stream."""
 
-    Args:
-        mask: makes the provider's messages fit to be shown.
-    """
+    api = "an OpenAI-compatible API"
 
     def __init__(self, mask: Mask = str) -> None:
-        self.finished = False
-        """Whether the model has said why it stopped; from there on only usage is read."""
-        self.done = False
-        """Whether `[DONE]` has come; from there on nothing is read."""
-        self._mask = mask
+        super().__init__(mask)
         self._calls = ToolCallJoiner()
-        self._reason: FinishReason | None = None
-        self._started = False
-        self._spoke = False
         self._refused = False
 
-    def feed(self, event: ServerSentEvent) -> list[ModelChunk]:
-        """Return what one event says: one chunk, or none.
-
-        Raises:
-            ModelStreamError: it says that something went wrong, or it is not JSON.
-        """
-        data = event.data
-        if self.done or not data or data.isspace() or event.event == "ping":
-            return []
-        self._started = True
-        if data.strip() == "[DONE]":
-            self.finished = self.done = True
-            return []
-        if event.event == "error":
-            self._fail(_failure_of_error_event(event))
-        frame = parse_frame(event)
-        return self._read(frame) if isinstance(frame, dict) else []
-
-    def close(self, stray: str = "") -> list[ModelChunk]:
-        """Say that the body has ended, and return what is left.
-
-        Args:
-            stray: the text of the body that was part of no event.
-
-        Raises:
-            ModelTruncatedError: the stream ended before the model said that it was done.
-            ModelStreamError: it was no event stream, or ended in a way that makes no sense.
-        """
-        chunks = [] if self.finished else self._read_document(stray)
-        self._calls.close()
-        if not self.finished:
-            if not self._started:
-                raise ModelStreamError(
-                    f"the server answered with {_kind_of_text(stray)}, not with an event stream; {_CHECK}"
-                )
-            raise ModelTruncatedError(
-                "the model's answer broke off: the stream ended without a finish reason; what came before stands"
-            )
-        if self._reason is None:
-            if not self._spoke:
-                raise ModelStreamError(f"the stream ended with [DONE] before the model said anything; {_CHECK}")
-            chunks.append(ModelChunk(FinishPiece(FinishReason.UNKNOWN)))
-        elif self._reason is FinishReason.TOOL_CALLS and not self._calls.has_calls:
-            raise ModelStreamError("the model stopped to call tools, but the stream holds no tool call")
-        return chunks
-
-    def _read(self, frame: dict[str, Any]) -> list[ModelChunk]:
+    def _read(self, frame: dict[str, Any], name: str = "") -> list[ModelChunk]:
         choices = frame.get("choices")
-        if (not choices or "error" in frame) and (failure := read_failure(frame)):
+        if not choices and (failure := read_failure(frame)):
             self._fail(failure)
         pieces: list[Piece] = []
         if isinstance(choices, list):
@@ -168,45 +100,16 @@ class ChatDecoder:
         if isinstance(calls, list) and calls:
             pieces.extend(self._calls.join(_raw_calls(calls)))
 
-    def _read_document(self, text: str) -> list[ModelChunk]:
-        """Read JSON that is part of no event: an error, or the answer of a server that does not stream."""
-        for part in (text, *text.split("\n")):
-            if not part.lstrip().startswith(("{", "[")):
-                continue
-            document = parse_frame(ServerSentEvent(part, terminated=False))  # None if it is no JSON
-            if failure := read_failure(document):
-                self._fail(failure)
-            if isinstance(document, dict) and not self._started and document.get("choices"):
-                chunks = self._read(document)
-                self.finished = self.finished or self._spoke
-                return chunks
-        return []
+    def _read_document(self, document: dict[str, Any]) -> list[ModelChunk]:
+        chunks = self._read(document) if document.get("choices") else []
+        self.finished = self.finished or self._spoke
+        return chunks
 
-    def _fail(self, failure: Failure) -> NoReturn:
-        described = failure.describe(self._mask)
-        raise ModelStreamError(
-            "the model's stream carried an error" + (f": {described}" if described else ""),
-            kind=failure.kind,
-            code=failure.code,
-        )
+    def _has_calls(self) -> bool:
+        return self._calls.has_calls
 
-
-_CHECK = "check that the base URL is that of an OpenAI-compatible API and that the model exists"
-
-
-def _failure_of_error_event(event: ServerSentEvent) -> Failure:
-    try:
-        body = parse_frame(event)
-    except ModelStreamError:
-        body = None
-    return read_failure(body) or Failure(event.data, kind="error")
-
-
-def _kind_of_text(text: str) -> str:
-    text = text.lstrip()
-    if not text:
-        return "an empty body"
-    return "a web page" if text.startswith("<") else "other text"
+    def _settle(self) -> None:
+        self._calls.close()
 
 
 def _content_parts(parts: Any) -> Iterator[Piece]:
@@ -243,18 +146,11 @@ def _raw_calls(calls: list[Any]) -> Iterator[RawCall]:
 
 
 def _usage(usage: Any) -> UsagePiece | None:
-    prompt, cached = _count(usage, "prompt_tokens"), _count(usage, "prompt_tokens_details", "cached_tokens")
-    written, reasoning = (
-        _count(usage, "completion_tokens"),
-        _count(usage, "completion_tokens_details", "reasoning_tokens"),
+    cached = count_at(usage, "prompt_tokens_details", "cached_tokens")
+    piece = UsagePiece(
+        count_at(usage, "prompt_tokens"),
+        count_at(usage, "completion_tokens"),
+        count_at(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        count_at(usage, "completion_tokens_details", "reasoning_tokens"),
     )
-    if cached is None:
-        cached = _count(usage, "prompt_cache_hit_tokens")
-    piece = UsagePiece(prompt, written, cached, reasoning)
     return None if piece == UsagePiece() else piece
-
-
-def _count(value: Any, *path: str) -> int | None:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) else None

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import mimetypes
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from typing import Any
 
-from ...errors import UnsupportedContentError
-from ...message import (
-    AudioBlock,
-    Base64Source,
-    ContentBlock,
-    DataBlock,
-    ImageBlock,
-    Source,
-    TextBlock,
-    URLSource,
-    VideoBlock,
-)
+from ...message import Base64Source, ContentBlock, Source, TextBlock, URLSource
+from ..media import MediaBlock, MediaForm, data_url
 
-__all__ = ["MediaBlock", "content_of", "media_part", "media_type_of"]
+__all__ = ["MEDIA", "content_of"]
 
-MediaBlock: TypeAlias = DataBlock | ImageBlock | AudioBlock | VideoBlock
-"""The blocks that hold binary content."""
-
-_GENERAL_TYPES: dict[type, str] = {ImageBlock: "image/*", AudioBlock: "audio/*", VideoBlock: "video/*"}
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/wave": "wav",
@@ -47,7 +31,7 @@ def content_of(blocks: Iterable[ContentBlock]) -> str | list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     for block in blocks:
         if isinstance(block, MediaBlock):
-            parts.append(media_part(block))
+            parts.append(MEDIA.part(block))
         elif isinstance(block, TextBlock) and block.text:
             parts.append({"type": "text", "text": block.text})
     if all(part["type"] == "text" for part in parts):
@@ -55,37 +39,8 @@ def content_of(blocks: Iterable[ContentBlock]) -> str | list[dict[str, Any]]:
     return parts
 
 
-def media_part(block: MediaBlock) -> dict[str, Any]:
-    """Return an image, a sound or a document as a content part.
-
-    Raises:
-        UnsupportedContentError: the protocol has no part for such content, or none that refers to it by URL.
-    """
-    media_type = media_type_of(block)
-    write = _WRITERS.get(media_type) or _WRITERS.get(media_type.partition("/")[0])
-    part = write(block.source, media_type, getattr(block, "name", None)) if write else None
-    if part is None:
-        by_url = "" if isinstance(block.source, Base64Source) else " by URL"
-        raise UnsupportedContentError(
-            f"the OpenAI Chat protocol cannot carry {media_type}{by_url}; it takes images, and in base64 WAV and MP3 "
-            "sound and PDF documents. Nothing was sent"
-        )
-    return part
-
-
-def media_type_of(block: MediaBlock) -> str:
-    """Return the MIME type of a media block, guessed where it is not given."""
-    source = block.source
-    if source.media_type:
-        return source.media_type.partition(";")[0].strip().lower()
-    if general := _GENERAL_TYPES.get(type(block)):
-        return general
-    guessed = mimetypes.guess_type(urlsplit(source.url).path)[0] if isinstance(source, URLSource) else None
-    return guessed or "image/*"  # all that this protocol takes by URL
-
-
 def _image(source: Source, media_type: str, name: str | None) -> dict[str, Any] | None:
-    url = source.url if isinstance(source, URLSource) else _data_url(source, media_type)
+    url = source.url if isinstance(source, URLSource) else data_url(source, media_type)
     return {"type": "image_url", "image_url": {"url": url}}
 
 
@@ -98,16 +53,12 @@ def _audio(source: Source, media_type: str, name: str | None) -> dict[str, Any] 
 def _document(source: Source, media_type: str, name: str | None) -> dict[str, Any] | None:
     if not isinstance(source, Base64Source):
         return None
-    return {"type": "file", "file": {"filename": name or "document.pdf", "file_data": _data_url(source, media_type)}}
+    return {"type": "file", "file": {"filename": name or "document.pdf", "file_data": data_url(source, media_type)}}
 
 
-def _data_url(source: Base64Source, media_type: str) -> str:
-    return f"data:{media_type};base64,{source.data}"
-
-
-_WRITERS: dict[str, Callable[[Source, str, str | None], dict[str, Any] | None]] = {
-    "image": _image,
-    "audio": _audio,
-    "application/pdf": _document,
-}
-"""By MIME type, or by the part of it before the slash."""
+MEDIA = MediaForm(
+    "the OpenAI Chat protocol",
+    "images, and in base64 WAV and MP3 sound and PDF documents",
+    {"image": _image, "audio": _audio, "application/pdf": _document},
+)
+"""The binary content that the protocol can carry."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ConfigurationError
+from ..body import chosen_tool, merged_body
 from ..profiles import OPENAI, ProviderProfile
 from ..types import ModelRequest, ToolSchema
 from .history import encode_messages
 
 __all__ = ["encode_request"]
-
-_GENERAL_CHOICES = frozenset({"auto", "none", "required"})
 
 
 def encode_request(model_name: str, request: ModelRequest, profile: ProviderProfile = OPENAI) -> dict[str, Any]:
@@ -41,25 +39,18 @@ def encode_request(model_name: str, request: ModelRequest, profile: ProviderProf
         "reasoning_effort": options.reasoning_effort,
     }
     body.update((name, value) for name, value in settings.items() if value is not None)
-    body.update(options.extra_body)
-    return body
+    return merged_body(body, options.extra_body)
 
 
 def _encode_tools(tools: Sequence[ToolSchema], choice: str | None, profile: ProviderProfile) -> dict[str, Any]:
     if not tools:
         return {}
     encoded: Any = choice
-    if choice is not None and choice not in _GENERAL_CHOICES:
-        chosen = [tool for tool in tools if tool.name == choice]
-        if not chosen:
-            raise ConfigurationError(
-                f"tool_choice names {choice!r}, which is none of the tools; expected auto, none, required or one of: "
-                + ", ".join(tool.name for tool in tools)
-            )
+    if (chosen := chosen_tool(tools, choice)) is not None:
         if profile.forces_tool_by_name:
-            encoded = {"type": "function", "function": {"name": choice}}
+            encoded = {"type": "function", "function": {"name": chosen.name}}
         else:
-            tools, encoded = chosen, "required"
+            tools, encoded = [chosen], "required"
     functions = [
         {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
         for t in tools
