@@ -7,12 +7,16 @@ Import them from here, so that RxPY's own keep their usual name in the same file
 """
 
 from .accumulate_text import AccumulatedText, accumulate_text
+from .coalesce import coalesce
 from .from_source import from_source
 from .group_by_block import BlockKey, BlockStream, group_by_block
+from .hook import Hook, hook
 from .of_reply import of_reply
 from .of_type import of_type
 from .operator import Operator
+from .redact import redact
 from .scan_message import MessageView, scan_message
+from .stall_timeout import stall_timeout
 from .to_message import to_message
 from .verify_events import verify_events
 
@@ -20,14 +24,19 @@ __all__ = [
     "AccumulatedText",
     "BlockKey",
     "BlockStream",
+    "Hook",
     "MessageView",
     "Operator",
     "accumulate_text",
+    "coalesce",
     "from_source",
     "group_by_block",
+    "hook",
     "of_reply",
     "of_type",
+    "redact",
     "scan_message",
+    "stall_timeout",
     "to_message",
     "verify_events",
 ]

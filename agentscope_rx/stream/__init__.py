@@ -1,10 +1,12 @@
 """The seam between asyncio and Rx (floor 2): sources, sinks, stages, back-pressure, cancellation."""
 
+from .attach import attach
 from .fifo import FifoLock
-from .gate import Gate
+from .gate import Gate, JointGate
 from .iterate import StreamIterator, StreamStatistics
 from .loop_local import LoopLocal
-from .scheduler import LoopScheduler
+from .loops import call_on
+from .scheduler import LoopScheduler, loop_for
 from .scope import using_async
 from .source import from_async_iterable
 from .stages import concat_stages
@@ -15,13 +17,17 @@ from .unwind import unwinding
 __all__ = [
     "FifoLock",
     "Gate",
+    "JointGate",
     "LoopLocal",
     "LoopScheduler",
     "Stream",
     "StreamIterator",
     "StreamStatistics",
+    "attach",
+    "call_on",
     "concat_stages",
     "from_async_iterable",
+    "loop_for",
     "through",
     "unwinding",
     "using_async",

@@ -7,7 +7,7 @@ from collections import deque
 
 from .loops import wake
 
-__all__ = ["Gate"]
+__all__ = ["Gate", "JointGate"]
 
 
 class Gate:
@@ -36,7 +36,35 @@ class Gate:
     async def wait(self) -> None:
         """Wait until the gate is open."""
         while self.closed:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            if self.closed:  # still: another thread may have opened it before it could see this waiter
-                await waiter
+            await self._opened()
+
+    async def _opened(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        if self.closed:  # still: another thread may have opened it before it could see this waiter
+            await waiter
+
+
+class JointGate(Gate):
+    """A gate of one's own that is also closed while another one is: for an operator that has a buffer."""
+
+    __slots__ = ("_other", "_own")
+
+    def __init__(self, other: Gate) -> None:
+        """Make an open gate that is closed while `other` is."""
+        self._other = other
+        super().__init__()
+
+    @property
+    def closed(self) -> bool:
+        """Whether sources should pause."""
+        return self._own or self._other.closed
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        self._own = closed
+
+    async def wait(self) -> None:
+        """Wait until both are open."""
+        while self.closed:
+            await (self._opened() if self._own else self._other.wait())

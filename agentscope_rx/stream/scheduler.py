@@ -54,6 +54,12 @@ class LoopScheduler(PeriodicScheduler):
         """Return a scheduler for a part of this subscription: same loop, gate and context, but tasks of its own."""
         return LoopScheduler(self.loop, self.gate, self.context)
 
+    def with_gate(self, gate: Gate) -> LoopScheduler:
+        """Return a scheduler for the sources of this subscription that pauses them by another gate."""
+        gated = LoopScheduler(self.loop, gate, self.context)
+        gated.tasks = self.tasks
+        return gated
+
     async def joined(self) -> None:
         """Wait, on the loop, until every source of this subscription has finished its cleanup.
 
