@@ -62,6 +62,7 @@ class JointGate(Gate):
 
     @closed.setter
     def closed(self, closed: bool) -> None:
+        """Close or open this gate alone."""
         self._own = closed
 
     async def wait(self) -> None:
