@@ -42,6 +42,9 @@ from .types import (
 
 __all__ = ["MessageBuilder", "MessageSnapshot", "ModelCallRecord"]
 
+_DELTA = Phase.DELTA
+"""Looked up once: before Python 3.12 a member of an enumeration is found by a search of its class, every time."""
+
 
 class ModelCallRecord(FrozenModel):
     """What the fold knows of one model call."""
@@ -87,6 +90,9 @@ class MessageBuilder:
     Args:
         snapshot: Where to go on from; None starts afresh.
         source: The agent whose reply is folded: the path of a child, None for the top.
+
+    Raises:
+        ProtocolError: the snapshot contradicts itself.
     """
 
     def __init__(self, snapshot: MessageSnapshot | None = None, *, source: str | None = None) -> None:
@@ -130,14 +136,14 @@ class MessageBuilder:
             return
         if self._ended and not isinstance(event, AgentStartEvent):
             return
-        if part is Part.REPLY:
-            self._apply_to_reply(event)
-        elif phase is Phase.DELTA:
+        if phase is _DELTA:
             key = getattr(event, key_field)
             slot = self._open[part].get(key)
             if slot is None:
                 raise self._refusal(event, PartKey(part, key))
             slot.add(event)
+        elif part is Part.REPLY:
+            self._apply_to_reply(event)
         elif part is Part.MODEL_CALL:
             self._apply_to_model_call(event, phase)
         else:
@@ -337,7 +343,12 @@ class MessageBuilder:
         self._earlier_usage = snapshot.earlier_usage
         self._calls = {record.id: record for record in snapshot.model_calls}
         for key in snapshot.open:
-            slot = self._by_key[key]
+            slot = self._by_key.get(key)
+            if slot is None:
+                raise ProtocolError(
+                    f"what a snapshot has open is in its message: got {key.part.value} {key.id!r}, which is not; "
+                    "expected a snapshot as MessageBuilder made it"
+                )
             slot.reopen()
             self._open[key.part][key.id] = slot
 

@@ -778,6 +778,12 @@ def test_a_snapshot_is_json_and_does_not_follow_the_builder() -> None:
     assert json.loads(snapshot.model_dump_json()) == stored
 
 
+def test_a_snapshot_that_contradicts_itself_is_refused() -> None:
+    snapshot = folded([START]).snapshot().model_copy(update={"open": (PartKey(Part.TEXT, "b"),)})
+    with pytest.raises(ProtocolError, match="got text 'b', which is not"):
+        MessageBuilder(snapshot)
+
+
 def test_two_builders_of_one_snapshot_are_independent() -> None:
     snapshot = folded([START, text("b")[0]]).snapshot()
     one, other = MessageBuilder(snapshot), MessageBuilder(snapshot)
