@@ -63,9 +63,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _chat(arguments: argparse.Namespace) -> int:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     view = arguments.view()
-    agent = ReActAgent("assistant", arguments.model, arguments.system, TOOLS)
-    chat = Chat(agent, view)
+    chat = Chat(ReActAgent("assistant", arguments.model, arguments.system, TOOLS), view)
     return chat.converse() if arguments.question is None else chat.ask(arguments.question)

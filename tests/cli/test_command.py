@@ -97,6 +97,20 @@ def test_as_a_process_json_is_utf_8_and_can_be_read_back() -> None:
     assert [event.delta for event in events if isinstance(event, TextBlockDeltaEvent)] == ["Grüß dich, 你好"]
 
 
+def test_as_a_process_it_copes_with_bytes_and_characters_that_the_terminal_has_none_for() -> None:
+    with serve([[text("Grüß dich")]]) as server:
+        done = subprocess.run(
+            COMMAND,
+            input=b"hel\xfflo\n",
+            capture_output=True,
+            timeout=60,
+            env={**os.environ, **environment(server), "PYTHONIOENCODING": "ascii:strict"},
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"Gr?? dich\n10 tokens in ? 4 tokens out\n"
+    assert server.requests[0]["messages"] == [{"role": "user", "content": "hel\ufffdlo"}]
+
+
 @pytest.fixture
 def _without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "rich"]:

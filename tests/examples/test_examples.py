@@ -133,16 +133,19 @@ def test_tool_streaming(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Searching" not in model.requests[1].messages[-1].model_dump_json()
 
 
-_SAID_AT_THE_END = {
-    "accumulate_events": "\n[end] full text:\n",
-    "agent_event_stream": "\n[AGENT_END] ",
-    "streaming_ui": "\n[done]\n",
-    "tool_streaming": "\nDone.\n",
+_SAID_IN_ORDER = {
+    "accumulate_events": ("[tool] add\n", "[tool result state=success]\n", "\n[end] full text:\n", "42"),
+    "agent_event_stream": ("[MODEL_CALL_START]", "[MODEL_CALL_END]", "\n[AGENT_END] "),
+    "streaming_ui": ("[calling add ...]\n", "[the tool is done: success]\n", "42", "\n[done]\n"),
+    "tool_streaming": ("User: Research", "\nDone.\n"),
 }
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", _SAID_AT_THE_END)
+@pytest.mark.parametrize("name", _SAID_IN_ORDER)
 def test_on_the_embedded_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     example(name)("local:smollm2")
-    assert _SAID_AT_THE_END[name] in output(capsys)
+    said = output(capsys)
+    for words in _SAID_IN_ORDER[name]:
+        _, found, said = said.partition(words)
+        assert found
