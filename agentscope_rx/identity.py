@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from typing import Annotated
 
@@ -16,15 +17,11 @@ __all__ = ["UtcDatetime", "new_id", "now", "set_clock", "set_id_factory"]
 
 def _counter_ids() -> Callable[[], str]:
     """A random prefix and a counter: unique like a uuid, at a tenth of the cost, and sortable within a process."""
-    prefix, numbers = secrets.token_hex(8), count(1)
-    return lambda: f"{prefix}{next(numbers):016x}"
-
-
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
+    return map(f"{secrets.token_hex(8)}%016x".__mod__, count(1)).__next__
 
 
 _default_ids = _counter_ids()
+_wall_clock = partial(datetime.now, UTC)
 _id_factory: Callable[[], str] = _default_ids
 _clock: Callable[[], datetime] = _wall_clock
 

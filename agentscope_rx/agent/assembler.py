@@ -13,7 +13,7 @@ The rules, of section 2.4 of the second source document, made exact:
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..event import (
     AgentEvent,
@@ -43,6 +43,7 @@ from ..model import (
     ToolCallPiece,
     UsagePiece,
 )
+from .deltas import Deltas
 
 __all__ = ["Assembler"]
 
@@ -50,11 +51,11 @@ __all__ = ["Assembler"]
 class _Call:
     """One tool call on its way."""
 
-    __slots__ = ("early", "ending", "given_id", "id")
+    __slots__ = ("deltas", "early", "ending", "given_id")
 
     def __init__(self) -> None:
-        self.id: str | None = None
-        """Its id in events, None until it has started."""
+        self.deltas: Deltas[ToolCallDeltaEvent] | None = None
+        """Makes its arguments, None until it has started."""
         self.given_id: str | None = None
         """The provider's id, if it came in time."""
         self.early: list[str] = []
@@ -77,8 +78,8 @@ class Assembler:
         self._model_call_id = model_call_id
         self._taken = taken_ids
         self._given: set[str] = set()
-        self._text_id: str | None = None
-        self._thinking_id: str | None = None
+        self._text: Deltas[TextBlockDeltaEvent] | None = None
+        self._thinking: Deltas[ThinkingBlockDeltaEvent] | None = None
         self._data_ids: dict[str, str] = {}
         self._calls: dict[int | str, _Call] = {}
         self._open: dict[tuple[Part, str], dict[str, Any]] = {}
@@ -101,7 +102,7 @@ class Assembler:
         """
         events: list[AgentEvent] = []
         for call in self._calls.values():
-            if call.id is None:
+            if call.deltas is None:
                 self._start_call(call, "", events)
         for part, id in list(self._open):
             self._end(part, id, events)
@@ -121,29 +122,23 @@ class Assembler:
 
     def _on_text(self, piece: TextPiece, events: list[AgentEvent]) -> None:
         if piece.text:
-            if self._text_id is None:
+            if self._text is None:
                 self._end_thinking(events)
-                self._text_id = new_id()
-                self._open[Part.TEXT, self._text_id] = {}
-                events.append(TextBlockStartEvent(reply_id=self._reply_id, block_id=self._text_id, seq=0))
-            events.append(TextBlockDeltaEvent(reply_id=self._reply_id, block_id=self._text_id, delta=piece.text, seq=0))
+                id = new_id()
+                self._text = Deltas(TextBlockDeltaEvent, id, self._start(Part.TEXT, id, events))
+            events.append(self._text(piece.text))
         if piece.complete or piece.metadata is not None:
             self._end_text(events, metadata=piece.metadata)
 
     def _on_thinking(self, piece: ThinkingPiece, events: list[AgentEvent]) -> None:
         proof = (piece.signature, piece.redacted_data, piece.metadata)
         if piece.text or proof != _NO_PROOF:
-            if self._thinking_id is None:
+            if self._thinking is None:
                 self._end_text(events)
-                self._thinking_id = new_id()
-                self._open[Part.THINKING, self._thinking_id] = {}
-                events.append(ThinkingBlockStartEvent(reply_id=self._reply_id, block_id=self._thinking_id, seq=0))
+                id = new_id()
+                self._thinking = Deltas(ThinkingBlockDeltaEvent, id, self._start(Part.THINKING, id, events))
             if piece.text:
-                events.append(
-                    ThinkingBlockDeltaEvent(
-                        reply_id=self._reply_id, block_id=self._thinking_id, delta=piece.text, seq=0
-                    )
-                )
+                events.append(self._thinking(piece.text))
         if piece.complete or proof != _NO_PROOF:
             self._end_thinking(
                 events, signature=piece.signature, redacted_data=piece.redacted_data, metadata=piece.metadata
@@ -154,10 +149,7 @@ class Assembler:
         block_id = self._data_ids.get(key)
         if block_id is None:
             block_id = self._data_ids[key] = new_id()
-            self._open[Part.DATA, block_id] = {}
-            events.append(
-                DataBlockStartEvent(reply_id=self._reply_id, block_id=block_id, media_type=piece.media_type, seq=0)
-            )
+            self._start(Part.DATA, block_id, events, media_type=piece.media_type)
         if piece.data or piece.url:
             events.append(
                 DataBlockDeltaEvent(
@@ -178,21 +170,21 @@ class Assembler:
         call = self._calls.get(piece.key)
         if call is None:
             call = self._calls[piece.key] = _Call()
-        if call.id is not None and (Part.TOOL_CALL, call.id) not in self._open:
+        if call.deltas is not None and (Part.TOOL_CALL, call.deltas.id) not in self._open:
             return
         call.given_id = call.given_id or piece.id
-        if call.id is None and piece.name:
+        if call.deltas is None and piece.name:
             self._start_call(call, piece.name, events)
         for name in ("signature", "metadata"):
             if (said := getattr(piece, name)) is not None:
                 call.ending[name] = said
         if piece.arguments:
-            if call.id is None:
+            if call.deltas is None:
                 call.early.append(piece.arguments)
             else:
-                self._more_arguments(call.id, piece.arguments, events)
-        if piece.complete and call.id is not None:
-            self._end(Part.TOOL_CALL, call.id, events)
+                events.append(call.deltas(piece.arguments))
+        if piece.complete and call.deltas is not None:
+            self._end(Part.TOOL_CALL, call.deltas.id, events)
 
     def _on_usage(self, piece: UsagePiece, events: list[AgentEvent]) -> None:
         for name in ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"):
@@ -204,15 +196,20 @@ class Assembler:
 
     # ------------------------------------------------------------------------------------------------ the moves
 
-    def _start_call(self, call: _Call, name: str, events: list[AgentEvent]) -> None:
-        call.id = self._unused(call.given_id or f"call_{new_id()}")
-        self._open[Part.TOOL_CALL, call.id] = call.ending
-        events.append(ToolCallStartEvent(reply_id=self._reply_id, tool_call_id=call.id, tool_call_name=name, seq=0))
-        if call.early:
-            self._more_arguments(call.id, "".join(call.early), events)
+    def _start(self, part: Part, id: str, events: list[AgentEvent], **said: Any) -> dict[str, str]:
+        """Open a block; returns the fields that all its events share."""
+        kind = _KINDS[part]
+        shared = {"reply_id": self._reply_id, kind.key: id}
+        self._open[part, id] = {}
+        events.append(kind.start(**shared, **said, seq=0))
+        return shared
 
-    def _more_arguments(self, call_id: str, arguments: str, events: list[AgentEvent]) -> None:
-        events.append(ToolCallDeltaEvent(reply_id=self._reply_id, tool_call_id=call_id, delta=arguments, seq=0))
+    def _start_call(self, call: _Call, name: str, events: list[AgentEvent]) -> None:
+        id = self._unused(call.given_id or f"call_{new_id()}")
+        call.deltas = Deltas(ToolCallDeltaEvent, id, self._start(Part.TOOL_CALL, id, events, tool_call_name=name))
+        self._open[Part.TOOL_CALL, id] = call.ending
+        if call.early:
+            events.append(call.deltas("".join(call.early)))
 
     def _unused(self, id: str) -> str:
         candidate, number = id, 1
@@ -223,29 +220,38 @@ class Assembler:
         return candidate
 
     def _end_text(self, events: list[AgentEvent], **ending: Any) -> None:
-        if self._text_id is not None:
-            self._open[Part.TEXT, self._text_id] = ending
-            self._end(Part.TEXT, self._text_id, events)
-            self._text_id = None
+        if self._text is not None:
+            self._open[Part.TEXT, self._text.id] = ending
+            self._end(Part.TEXT, self._text.id, events)
+            self._text = None
 
     def _end_thinking(self, events: list[AgentEvent], **ending: Any) -> None:
-        if self._thinking_id is not None:
-            self._open[Part.THINKING, self._thinking_id] = ending
-            self._end(Part.THINKING, self._thinking_id, events)
-            self._thinking_id = None
+        if self._thinking is not None:
+            self._open[Part.THINKING, self._thinking.id] = ending
+            self._end(Part.THINKING, self._thinking.id, events)
+            self._thinking = None
 
     def _end(self, part: Part, id: str, events: list[AgentEvent]) -> None:
-        event, key = _ENDS[part]
-        events.append(event(reply_id=self._reply_id, seq=0, **{key: id}, **self._open.pop((part, id))))
+        kind = _KINDS[part]
+        events.append(kind.end(reply_id=self._reply_id, seq=0, **{kind.key: id}, **self._open.pop((part, id))))
 
 
 _NO_PROOF = (None, None, None)
 
-_ENDS: dict[Part, tuple[Callable[..., AgentEvent], str]] = {
-    Part.TEXT: (TextBlockEndEvent, "block_id"),
-    Part.THINKING: (ThinkingBlockEndEvent, "block_id"),
-    Part.DATA: (DataBlockEndEvent, "block_id"),
-    Part.TOOL_CALL: (ToolCallEndEvent, "tool_call_id"),
+
+class _Kind(NamedTuple):
+    """How a kind of block opens and closes."""
+
+    key: str
+    start: Callable[..., AgentEvent]
+    end: Callable[..., AgentEvent]
+
+
+_KINDS: dict[Part, _Kind] = {
+    Part.TEXT: _Kind("block_id", TextBlockStartEvent, TextBlockEndEvent),
+    Part.THINKING: _Kind("block_id", ThinkingBlockStartEvent, ThinkingBlockEndEvent),
+    Part.DATA: _Kind("block_id", DataBlockStartEvent, DataBlockEndEvent),
+    Part.TOOL_CALL: _Kind("tool_call_id", ToolCallStartEvent, ToolCallEndEvent),
 }
 
 _HANDLERS: dict[type, Callable[[Assembler, Any, list[AgentEvent]], None]] = {

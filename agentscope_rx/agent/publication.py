@@ -43,6 +43,7 @@ class Publication:
         self.stop: RequestStopEvent | None = None
         """The first request to stop."""
         self._seq = 0
+        self._ended = False
 
     def publish(self, source: Observable[AgentEvent]) -> Observable[AgentEvent]:
         """Publish the events of a reply.
@@ -60,9 +61,9 @@ class Publication:
         ) -> abc.DisposableBase:
             def on_next(event: AgentEvent) -> None:
                 try:
-                    if self.builder.ended:
+                    if self._ended:
                         raise LocalProtocolError(f"AGENT_END comes last: got {describe(event)} after it")
-                    if isinstance(event, AgentEndEvent) and event.source is None:
+                    if type(event) is AgentEndEvent and event.source is None:
                         self._end(event, observer.on_next)
                         return
                     event = self._accept(event)
@@ -102,6 +103,7 @@ class Publication:
         result = self.builder.message().model_copy(update=ending)
         emit(self._accept(AgentResultEvent(reply_id=self.reply_id, result=result, seq=0)))
         emit(self._accept(end))
+        self._ended = True
 
     def _accept(self, event: AgentEvent) -> AgentEvent:
         if event.source is None:

@@ -70,17 +70,16 @@ class Slot:
 class _Pieces:
     """Text that grows by pieces."""
 
-    __slots__ = ("_pieces",)
+    __slots__ = ("_pieces", "append")
 
     def __init__(self, text: str = "") -> None:
         self._pieces = [text] if text else []
-
-    def append(self, piece: str) -> None:
-        self._pieces.append(piece)
+        self.append = self._pieces.append
+        """Takes the next piece."""
 
     def join(self) -> str:
         if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
+            self._pieces[:] = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
 
