@@ -162,7 +162,7 @@ class _Inbox(Generic[T]):
             self._wake()
 
     def _rise(self, length: int) -> None:
-        if length > self._limit + _SLACK or self._ended:
+        if length > self._limit + _SLACK:
             self._items.pop()
             self._subscription.dispose()
             self._end(

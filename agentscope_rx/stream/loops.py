@@ -21,7 +21,7 @@ def on_loop(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def call_on(loop: asyncio.AbstractEventLoop, callback: Callable[[*Ts], object], *args: *Ts) -> bool:
-    """Call back at once if `loop` runs in this thread, else soon in the thread of `loop`.
+    """Call back at once if `loop` runs in this thread, else soon in the thread of `loop`, in this one's contextvars.
 
     Returns False, and does nothing, if the loop is closed: whatever the call was to reach has ended with it.
     """

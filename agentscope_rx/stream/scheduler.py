@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -89,7 +88,6 @@ class LoopScheduler(PeriodicScheduler):
         """Run `action` on the loop after `duetime` (seconds or a timedelta)."""
         seconds = max(0.0, self.to_seconds(duetime))
         result = SingleAssignmentDisposable()
-        context = contextvars.copy_context()
         timer: asyncio.TimerHandle | None = None
 
         def fire() -> None:
@@ -98,7 +96,7 @@ class LoopScheduler(PeriodicScheduler):
         def arm() -> None:
             nonlocal timer
             if not result.is_disposed:
-                timer = self.loop.call_later(seconds, fire, context=context)
+                timer = self.loop.call_later(seconds, fire)
 
         def disarm() -> None:
             if timer is not None:

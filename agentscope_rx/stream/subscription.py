@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from abc import abstractmethod
 from typing import Generic, Self, TypeVar
 
@@ -32,7 +31,6 @@ class TaskSubscription(DisposableBase, Generic[T]):
     def __init__(self, observer: ObserverBase[T], scheduler: SchedulerBase | None) -> None:
         self._observer = observer
         self._scheduler = scheduler if isinstance(scheduler, LoopScheduler) else LoopScheduler(loop_for(scheduler))
-        self._context = contextvars.copy_context()
         self._disposed = False
         self._told = False
         self._task: asyncio.Task[None] | None = None
@@ -63,12 +61,12 @@ class TaskSubscription(DisposableBase, Generic[T]):
     def _start(self) -> None:
         if self._disposed:
             return
-        task = self._scheduler.loop.create_task(self._main(), context=self._context)
+        task = self._scheduler.loop.create_task(self._main())
         self._task = task
         for group in (_alive, self._scheduler.tasks):
             group.add(task)
             task.add_done_callback(group.discard)
-        task.add_done_callback(self._ended, context=self._context)
+        task.add_done_callback(self._ended)
 
     async def _main(self) -> None:
         try:

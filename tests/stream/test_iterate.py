@@ -432,6 +432,39 @@ def test_no_item_of_a_foreign_thread_is_lost() -> None:
     run(main)
 
 
+def test_an_item_that_comes_just_before_the_consumer_waits_is_not_missed() -> None:
+    async def main() -> None:
+        loop, subject = asyncio.get_running_loop(), Subject[int]()
+        create_future = loop.create_future
+
+        def push_first() -> asyncio.Future[Any]:  # as another thread may, between the look and the wait
+            loop.create_future = create_future  # type: ignore[method-assign]
+            subject.on_next(1)
+            return create_future()
+
+        iterator = Stream(subject).iterate()
+        loop.create_future = push_first  # type: ignore[method-assign]
+        assert await anext(iterator) == 1
+        await iterator.aclose()
+
+    run(main)
+
+
+def test_a_gate_that_closes_when_the_consumer_has_taken_all_opens_again() -> None:
+    async def main() -> None:
+        subject: Subject[int] = Subject()
+        iterator = Stream(subject).iterate(2)
+        waiting = asyncio.ensure_future(anext(iterator))
+        await asyncio.sleep(0)
+        iterator._inbox._rise(2)  # the source counted 2 items, which the consumer, in another thread, took since
+        assert not iterator.statistics().gate_closed
+        subject.on_next(1)
+        assert await waiting == 1
+        await iterator.aclose()
+
+    run(main)
+
+
 def test_a_closing_gate_and_a_draining_consumer_in_two_threads_do_not_deadlock() -> None:
     async def main() -> None:
         subject: Subject[int] = Subject()

@@ -83,8 +83,25 @@ def test_disposed_timed_work_does_not_run() -> None:
         ours.schedule_relative(0.0, lambda *_: ran.append(1)).dispose()
         foreign = ours.schedule_relative(0.02, lambda *_: ran.append(2))
         await asyncio.to_thread(foreign.dispose)
-        await asyncio.to_thread(lambda: ours.schedule_relative(0.0, lambda *_: ran.append(3)).dispose())
+        await asyncio.to_thread(lambda: ours.schedule_relative(0.02, lambda *_: ran.append(3)).dispose())
         await asyncio.sleep(0.04)
+        assert ran == []
+
+    run(main)
+
+
+def test_work_from_a_foreign_thread_that_is_disposed_before_the_loop_gets_to_it_does_not_run() -> None:
+    async def main() -> None:
+        ours, ran, scheduled = scheduler(), list[int](), list[DisposableBase]()
+
+        def schedule() -> None:
+            scheduled.append(ours.schedule_relative(0.0, lambda *_: ran.append(1)))
+
+        thread = threading.Thread(target=schedule)
+        thread.start()
+        thread.join()  # the loop stands still meanwhile
+        scheduled[0].dispose()
+        await asyncio.sleep(0.005)
         assert ran == []
 
     run(main)
@@ -92,11 +109,21 @@ def test_disposed_timed_work_does_not_run() -> None:
 
 def test_work_scheduled_from_a_foreign_thread_wakes_an_idle_loop() -> None:
     async def main() -> None:
-        ours, ran = scheduler(), asyncio.Event()
-        thread = threading.Timer(0.02, lambda: ours.schedule_relative(0.0, lambda *_: ran.set()))
+        ours, ran, seen = scheduler(), asyncio.Event(), list[str]()
+
+        def action(*_: Any) -> None:
+            seen.append(span.get())
+            ran.set()
+
+        def schedule() -> None:
+            span.set("foreign thread")
+            ours.schedule_relative(0.0, action)
+
+        thread = threading.Timer(0.02, schedule)
         thread.start()
         await ran.wait()
         thread.join()
+        assert seen == ["foreign thread"]
 
     run(main)
 

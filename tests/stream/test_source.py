@@ -300,6 +300,24 @@ def test_dispose_before_the_task_runs_calls_no_factory() -> None:
     run(main)
 
 
+def test_subscribed_and_disposed_in_a_foreign_thread_before_the_loop_gets_to_it_calls_no_factory() -> None:
+    async def main() -> None:
+        calls: list[int] = []
+
+        def factory() -> AsyncIterator[int]:
+            calls.append(1)
+            return numbers(1)
+
+        stream, scheduler = from_async_iterable(factory), LoopScheduler(asyncio.get_running_loop())
+        thread = threading.Thread(target=lambda: stream.subscribe(scheduler=scheduler).dispose())
+        thread.start()
+        thread.join()  # the loop stands still meanwhile
+        await asyncio.sleep(0.001)
+        assert calls == []
+
+    run(main)
+
+
 def test_a_second_dispose_does_not_disturb_the_cleanup() -> None:
     async def main() -> None:
         watcher = Watcher()
@@ -758,14 +776,24 @@ def test_the_run_of_rxpy_works_without_a_loop_and_inside_a_running_one() -> None
     assert asyncio.run(main()) == 2
 
 
-def test_a_subscription_from_a_foreign_thread_runs_on_the_loop_of_its_scheduler() -> None:
+def test_a_subscription_from_a_foreign_thread_runs_on_the_loop_in_the_contextvars_of_the_thread() -> (
+    None
+):
     async def main() -> None:
         watcher, threads = Watcher(), []
         scheduler = LoopScheduler(asyncio.get_running_loop())
         stream = from_async_iterable(lambda: numbers(2))
         stream = stream.pipe(ops.do_action(lambda _: threads.append(threading.get_ident())))
-        await asyncio.to_thread(lambda: stream.subscribe(watcher, scheduler=scheduler))
+        stream = stream.pipe(ops.map(lambda _: span.get()))
+
+        def subscribe() -> None:
+            span.set("foreign thread")
+            stream.subscribe(watcher, scheduler=scheduler)
+
+        thread = threading.Thread(target=subscribe)
+        thread.start()
         assert await watcher.end() == "completed"
+        assert watcher.items == ["foreign thread"] * 2
         assert set(threads) == {threading.get_ident()}
 
     run(main)
