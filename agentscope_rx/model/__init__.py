@@ -24,6 +24,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
+    from .anthropic import AnthropicModel
     from .local import LocalModel
     from .openai_chat import OpenAIChatModel
     from .profiles import ProviderProfile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_RETRY",
+    "AnthropicModel",
     "ChatModel",
     "DataPiece",
     "FinishPiece",
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "AnthropicModel": ".anthropic",
     "NO_RETRY": ".retry",
     "LocalModel": ".local",
     "OpenAIChatModel": ".openai_chat",

@@ -94,7 +94,7 @@ class FrameDecoder:
             )
         if self._reason is None:
             if not self._spoke:
-                raise ModelStreamError(f"the stream ended with [DONE] before the model said anything; {self._check}")
+                raise ModelStreamError(f"the stream ended before the model said anything; {self._check}")
             chunks.append(ModelChunk(FinishPiece(FinishReason.UNKNOWN)))
         elif self._reason is FinishReason.TOOL_CALLS and not self._has_calls():
             raise ModelStreamError("the model stopped to call tools, but the stream holds no tool call")

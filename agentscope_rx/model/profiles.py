@@ -1,4 +1,4 @@
-"""Providers that speak the OpenAI Chat protocol, as data: where they are, where their keys are, how they differ."""
+"""Providers, as data: where they are, where their keys are, how those that speak the OpenAI Chat protocol differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
 
-__all__ = ["DASHSCOPE", "DEEPSEEK", "OLLAMA", "OPENAI", "PROFILES", "Endpoint", "ProviderProfile"]
+__all__ = ["ANTHROPIC", "DASHSCOPE", "DEEPSEEK", "OLLAMA", "OPENAI", "PROFILES", "Endpoint", "ProviderProfile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +130,13 @@ DASHSCOPE = ProviderProfile(
 )
 """Alibaba Cloud Model Studio (DashScope), in its compatible mode."""
 
+ANTHROPIC = ProviderProfile(
+    name="anthropic",
+    base_url="https://api.anthropic.com",
+    key_variables=("ANTHROPIC_API_KEY",),
+    url_variables=("ANTHROPIC_BASE_URL",),
+)
+"""Anthropic, which speaks a protocol of its own."""
+
 PROFILES = {profile.name: profile for profile in (OPENAI, DEEPSEEK, OLLAMA, DASHSCOPE)}
-"""All profiles by name."""
+"""Those that speak the OpenAI Chat protocol, by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -18,9 +19,9 @@ def resolve_model(model: str | ChatModel, **settings: Any) -> ChatModel:
     """Return the model that an id names; a model is returned as it is.
 
     Args:
-        model: `provider:name`, where the name may hold colons: `openai:gpt-4o-mini`, `deepseek:deepseek-chat`,
-            `dashscope:qwen-plus`, `ollama:qwen3:0.6b`, `local:smollm2`. Any server that speaks the OpenAI Chat protocol
-            is reached with `openai:` and a `base_url`.
+        model: `provider:name`, where the name may hold colons: `openai:gpt-4o-mini`, `anthropic:claude-sonnet-4-5`,
+            `deepseek:deepseek-chat`, `dashscope:qwen-plus`, `ollama:qwen3:0.6b`, `local:smollm2`. Any server that
+            speaks the OpenAI Chat protocol is reached with `openai:` and a `base_url`; the same goes for the others.
         settings: passed on to the model: `api_key`, `base_url`, `options`, `retry`, `stall_timeout`, `http_client`.
             What is not given comes from the environment variables of the provider.
 
@@ -48,13 +49,18 @@ def resolve_model(model: str | ChatModel, **settings: Any) -> ChatModel:
     return make(name, **settings)
 
 
-def _local(name: str, **settings: Any) -> ChatModel:
-    from .local import LocalModel  # only now: it needs the extra `local`
+def _adapter(module: str, cls: str) -> Callable[..., ChatModel]:
+    """Return what makes a model of an adapter, which is imported only then: it takes time, or needs an extra."""
 
-    return LocalModel(name, **settings)
+    def make(name: str, **settings: Any) -> ChatModel:
+        model: ChatModel = getattr(import_module(module, __package__), cls)(name, **settings)
+        return model
+
+    return make
 
 
 _PROVIDERS: dict[str, Callable[..., ChatModel]] = {
     **{name: partial(OpenAIChatModel, profile=profile) for name, profile in PROFILES.items()},
-    "local": _local,
+    "anthropic": _adapter(".anthropic", "AnthropicModel"),
+    "local": _adapter(".local", "LocalModel"),
 }

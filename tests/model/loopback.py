@@ -7,7 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from http.client import responses
 from typing import Any, TypeAlias
 
 
@@ -23,7 +23,7 @@ class Exchange:
 
     async def start(self, status: int = 200, content_type: str = "text/event-stream", **headers: str) -> None:
         """Send the head of a chunked response."""
-        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Content-Type: {content_type}"]
+        lines = [f"HTTP/1.1 {status} {responses.get(status, 'Unassigned')}", f"Content-Type: {content_type}"]
         lines += [
             "Transfer-Encoding: chunked",
             *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),

@@ -28,6 +28,8 @@ class Call:
 class Outcome:
     text: str = ""
     thinking: str = ""
+    proofs: list[str] = field(default_factory=list)
+    """Signatures and encrypted thinking, in order."""
     calls: list[Call] = field(default_factory=list)
     finish: FinishReason | None = None
     raw_finish: str | None = None
@@ -43,8 +45,9 @@ class Outcome:
                 match piece:
                     case TextPiece(text):
                         outcome.text += text
-                    case ThinkingPiece(text):
+                    case ThinkingPiece(text, signature, encrypted):
                         outcome.thinking += text
+                        outcome.proofs += [proof for proof in (signature, encrypted) if proof is not None]
                     case ToolCallPiece(key, call_id, name, arguments):
                         call = calls.setdefault(key, Call())
                         call.id, call.name = call.id or call_id, call.name or name

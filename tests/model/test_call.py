@@ -7,15 +7,13 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
 
 from agentscope_rx.errors import (
     ConfigurationError,
-    ModelError,
     ModelHTTPError,
     ModelStallError,
     ModelStreamError,
@@ -37,30 +35,14 @@ from agentscope_rx.model import (
 )
 from agentscope_rx.model import call as call_module
 
+from .calling import PROMPT, REQUEST, outcome_of, run
 from .loopback import Exchange, Server, serving
 from .openai_chat.decoding import DONE, STOP, delta, sse
-from .outcome import Outcome
-
-T = TypeVar("T")
 
 KEY = "sk-test-1234567890"
-PROMPT = "My secret plan is to conquer the moon before breakfast."
 HELLO = [delta(role="assistant", content=None), delta(content="Hel"), delta(content="lo")]
 USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
 WHOLE = sse(*HELLO, STOP, USAGE, DONE)
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a test; nothing may hang, and no task of ours may be left."""
-
-    async def bounded() -> T:
-        async with asyncio.timeout(10):
-            result = await main
-            left = asyncio.all_tasks() - {asyncio.current_task()}
-            assert not left
-            return result
-
-    return asyncio.run(bounded())
 
 
 class Naps:
@@ -80,19 +62,6 @@ def policy(naps: Naps, **settings: Any) -> RetryPolicy:
 def model(server: Server, **settings: Any) -> OpenAIChatModel:
     settings = {"retry": NO_RETRY, "api_key": KEY, "base_url": server.url, **settings}
     return OpenAIChatModel("some-model", **settings)
-
-
-REQUEST = ModelRequest([UserMessage(PROMPT)])
-
-
-async def outcome_of(chat: ChatModel, request: ModelRequest = REQUEST) -> Outcome:
-    chunks: list[ModelChunk] = []
-    try:
-        async for chunk in chat.stream(request):
-            chunks.append(chunk)  # noqa: PERF401 - what came before an error counts
-    except ModelError as error:
-        return Outcome.of(chunks, error)
-    return Outcome.of(chunks)
 
 
 async def whole(exchange: Exchange) -> None:

@@ -48,7 +48,7 @@ def test_a_writer_is_found_by_the_whole_type_or_its_first_half() -> None:
     ],
 )
 def test_what_cannot_be_carried_is_refused_or_left_out(block: MediaBlock, what: str) -> None:
-    with pytest.raises(UnsupportedContentError, match="images, and PDF in base64. Nothing was sent") as caught:
+    with pytest.raises(UnsupportedContentError, match=r"images, and PDF in base64\. Nothing was sent") as caught:
         FORM.part(block)
     assert f"the test cannot carry {what}" in str(caught.value)
     assert "secret" not in str(caught.value)

@@ -53,6 +53,12 @@ def test_ids(model_id: str, name: str, url: str) -> None:
     assert (model.model_name, model.base_url) == (name, url)
 
 
+def test_ids_of_other_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    assert repr(resolve_model("anthropic:claude")) == "AnthropicModel('claude', base_url='https://api.anthropic.com')"
+
+
 def test_settings_are_passed_on() -> None:
     options = ModelOptions(temperature=0.1)
     model = resolve_model(

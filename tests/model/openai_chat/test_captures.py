@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,38 +10,19 @@ from agentscope_rx.errors import ModelStreamError, ModelTruncatedError
 from agentscope_rx.event import FinishReason
 from agentscope_rx.model import UsagePiece
 
-from ..feeding import at_random, byte_by_byte, every_cut, whole
+from ..captures import CAPTURES, HOSTILE, WAYS, Recording, judge, needs_captures, recordings, thoroughness
+from ..feeding import every_cut
 from ..outcome import Call, Outcome
 from .decoding import decode
 
-CAPTURES = Path(__file__).parents[3] / ".." / "shared" / "captures"
 FAMILIES = ("recorded-openai-chat", "llamacpp-chat", "aimock-chat")
-HOSTILE = CAPTURES / "hostile"
 
-pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the captures are not here")
-
-WAYS: dict[str, Callable[[bytes], list[bytes]]] = {
-    "whole": whole,
-    "bytes": byte_by_byte,
-    **{f"random {seed}": (lambda data, seed=seed: at_random(data, seed)) for seed in range(3)},
-    "small random": lambda data: at_random(data, 9, mean=3),
-}
+pytestmark = needs_captures
 
 
-def _recordings() -> list[tuple[str, str, dict[str, Any]]]:
-    return [
-        (family, record["file"], record["final"])
-        for family in FAMILIES
-        for line in _lines(CAPTURES / family / "expected.jsonl")
-        for record in (json.loads(line),)
-    ]
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text("utf-8").splitlines() if path.exists() else []
-
-
-def _expected(final: dict[str, Any]) -> Outcome:
+def expected(recording: Recording) -> Outcome:
+    final = recording.final
+    assert final is not None
     choice = next(choice for choice in final["choices"] if choice["index"] == 0)
     message, usage = choice["message"], final.get("usage")
     return Outcome(
@@ -66,30 +44,11 @@ def _expected(final: dict[str, Any]) -> Outcome:
     )
 
 
-def _row(name: str, outcome: Outcome, verdict: str) -> str:
-    usage = outcome.usage
-    counts = f"{usage.input_tokens}/{usage.output_tokens}" if usage else "-"
-    return (
-        f"{name[-64:]:64} {len(outcome.text):6} {len(outcome.thinking):8} {len(outcome.calls):5} "
-        f"{outcome.raw_finish or '-':11} {counts:>9} {verdict}"
-    )
-
-
-def test_choice_0_is_what_the_sdk_makes_of_it_however_the_bytes_are_cut() -> None:
-    print(f"\n{'recording':64} {'text':>6} {'thinking':>8} {'calls':>5} {'finish':11} {'tokens':>9}")
-    wrong = []
-    for family, file, final in _recordings():
-        data, expected = (CAPTURES / family / file).read_bytes(), _expected(final)
-        failed = []
-        for way, cut in WAYS.items():
-            got = decode(*cut(data))
-            error, got.error = got.error, None
-            if got != expected or isinstance(error, ModelTruncatedError) != file.endswith("disconnect.sse"):
-                failed.append(way)
-        print(_row(f"{family}/{file}", expected, f"wrong: {failed}" if failed else "equal"))
-        wrong += failed
-    assert not wrong
-    assert len(_recordings()) == 63
+@thoroughness
+def test_choice_0_is_what_the_sdk_makes_of_it_however_the_bytes_are_cut(thorough: bool) -> None:
+    found = list(recordings(*FAMILIES))
+    assert len(found) == 63
+    assert not judge(found, decode, expected, thorough)
 
 
 @pytest.mark.parametrize("name", ["llamacpp-midstream-error-auto", "llamacpp-midstream-error-auto-add"])

@@ -1,0 +1,34 @@
+"""Decodes the bytes of a stream without a socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from agentscope_rx.errors import ModelError
+from agentscope_rx.model import ModelChunk, SSEParser
+from agentscope_rx.model.call import Decoder
+
+
+def decode_with(decoder: Decoder, pieces: Iterable[bytes]) -> tuple[list[ModelChunk], ModelError | None]:
+    parser, chunks = SSEParser(), list[ModelChunk]()
+    try:
+        for piece in pieces:
+            for event in parser.feed(piece):
+                chunks += decoder.feed(event)
+        for event in parser.flush():
+            chunks += decoder.feed(event)
+        chunks += decoder.close(parser.stray)
+    except ModelError as error:
+        return chunks, error
+    return chunks, None
+
+
+def sse(*frames: Any, named: bool = False) -> bytes:
+    """One event for each frame: a string as it is, anything else as JSON; `named` calls the event by its type."""
+    return b"".join(
+        (f"event: {frame['type']}\n" if named and isinstance(frame, dict) else "").encode()
+        + f"data: {frame if isinstance(frame, str) else json.dumps(frame)}\n\n".encode()
+        for frame in frames
+    )

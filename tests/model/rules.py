@@ -1,0 +1,159 @@
+"""What each provider accepts, as checks on a request: each rule is one that its API refuses a request for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+Body: TypeAlias = dict[str, Any]
+Rule: TypeAlias = Callable[[Body], Iterator[Any]]
+"""Yields whatever breaks the rule."""
+
+WORD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def violations(rules: tuple[Rule, ...], body: Body) -> list[str]:
+    """Return every breach: the name of the rule and what broke it."""
+    json.dumps(body, allow_nan=False)
+    return [f"{rule.__name__}: {breach!r}" for rule in rules for breach in rule(body)]
+
+
+# ----------------------------------------------------------------------------------------------------- Anthropic
+
+THOUGHTS = ("thinking", "redacted_thinking")
+
+
+def _blocks(body: Body, kind: str | None = None) -> Iterator[dict[str, Any]]:
+    for message in body["messages"]:
+        for block in message["content"]:
+            if kind in (None, block["type"]):
+                yield block
+
+
+def a_limit_is_given(body: Body) -> Iterator[Any]:
+    if not (isinstance(body["max_tokens"], int) and body["max_tokens"] > 0):
+        yield body["max_tokens"]
+
+
+def messages_alternate_and_are_not_empty(body: Body) -> Iterator[Any]:
+    before = None
+    for message in body["messages"]:
+        if message["role"] not in ("user", "assistant") or message["role"] == before or not message["content"]:
+            yield message
+        before = message["role"]
+
+
+def text_is_not_blank(body: Body) -> Iterator[Any]:
+    for block in _blocks(body, "text"):
+        if not block["text"].strip():
+            yield block
+    if "system" in body and not body["system"].strip():
+        yield body["system"]
+
+
+def the_last_words_of_the_assistant_do_not_end_in_white_space(body: Body) -> Iterator[Any]:
+    if body["messages"] and body["messages"][-1]["role"] == "assistant":
+        last = body["messages"][-1]["content"][-1]
+        if last["type"] == "text" and last["text"] != last["text"].rstrip():
+            yield last
+
+
+def calls_are_named_and_have_an_object_as_input(body: Body) -> Iterator[Any]:
+    for block in _blocks(body, "tool_use"):
+        if not (WORD.fullmatch(block["id"]) and WORD.fullmatch(block["name"]) and isinstance(block["input"], dict)):
+            yield block
+
+
+def ids_of_calls_are_unique(body: Body) -> Iterator[Any]:
+    ids = [block["id"] for block in _blocks(body, "tool_use")]
+    yield from {id for id in ids if ids.count(id) > 1}
+
+
+def every_call_is_answered_first_thing_in_the_next_message(body: Body) -> Iterator[Any]:
+    messages = [*body["messages"], {"role": "user", "content": []}]
+    for message, following in pairwise(messages):
+        calls = [b["id"] for b in message["content"] if b["type"] == "tool_use"]
+        kinds = [b["type"] for b in following["content"]]
+        results = [b["tool_use_id"] for b in following["content"] if b["type"] == "tool_result"]
+        if sorted(calls) != sorted(results) or kinds[: len(results)] != ["tool_result"] * len(results):
+            yield calls, following
+
+
+def what_failed_is_told_in_text(body: Body) -> Iterator[Any]:
+    for block in _blocks(body, "tool_result"):
+        content = block.get("content", [])
+        if block.get("is_error") and (not content or any(part["type"] != "text" for part in content)):
+            yield block
+
+
+def no_message_of_the_assistant_ends_in_a_thought(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        if message["role"] == "assistant" and message["content"][-1]["type"] in THOUGHTS:
+            yield message
+
+
+def thoughts_are_proven(body: Body) -> Iterator[Any]:
+    for block in _blocks(body):
+        if block["type"] in THOUGHTS and not (block.get("signature") or block.get("data")):
+            yield block
+
+
+def the_providers_own_work_is_whole(body: Body) -> Iterator[Any]:
+    """A call without a result may stand in the last message of the assistant alone: the provider goes on with it."""
+    calls = {b["id"] for b in _blocks(body) if b["type"] in ("server_tool_use", "mcp_tool_use")}
+    results = {b["tool_use_id"] for b in _blocks(body) if b["type"].endswith("_tool_result")}
+    last: dict[str, Any] = {"content": ()}
+    after: list[Any] = []
+    for message in body["messages"]:
+        last, after = (message, []) if message["role"] == "assistant" else (last, message["content"])
+    going_on = all(block["type"] == "tool_result" for block in after)
+    yield from results - calls
+    yield from calls - results - {block.get("id") for block in last["content"] if going_on}
+
+
+def thinking_leaves_room_and_is_free(body: Body) -> Iterator[Any]:
+    thinking = body.get("thinking", {})
+    if thinking and body.get("tool_choice", {"type": "auto"})["type"] not in ("auto", "none"):
+        yield body["tool_choice"]
+    if thinking.get("type") == "enabled" and not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
+        yield thinking, body["max_tokens"]
+
+
+def who_thinks_has_thought_before_calls_that_are_being_answered(body: Body) -> Iterator[Any]:
+    if body.get("thinking", {}).get("type") != "enabled" or len(body["messages"]) < 2:
+        return
+    said, answer = body["messages"][-2:]
+    if (
+        any(block["type"] == "tool_result" for block in answer["content"])
+        and said["content"][0]["type"] not in THOUGHTS
+    ):
+        yield said
+
+
+def a_history_with_calls_declares_tools(body: Body) -> Iterator[Any]:
+    tools = {tool["name"] for tool in body.get("tools", ())}
+    if any(_blocks(body, "tool_use")) and not tools:
+        yield "no tools"
+    if "tool_choice" in body and not (tools and body["tool_choice"].get("name", min(tools)) in tools):
+        yield body["tool_choice"]
+
+
+ANTHROPIC: tuple[Rule, ...] = (
+    a_limit_is_given,
+    messages_alternate_and_are_not_empty,
+    text_is_not_blank,
+    the_last_words_of_the_assistant_do_not_end_in_white_space,
+    calls_are_named_and_have_an_object_as_input,
+    ids_of_calls_are_unique,
+    every_call_is_answered_first_thing_in_the_next_message,
+    what_failed_is_told_in_text,
+    no_message_of_the_assistant_ends_in_a_thought,
+    thoughts_are_proven,
+    the_providers_own_work_is_whole,
+    thinking_leaves_room_and_is_free,
+    who_thinks_has_thought_before_calls_that_are_being_answered,
+    a_history_with_calls_declares_tools,
+)
