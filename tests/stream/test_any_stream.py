@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import reactivex as rx
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,3 +214,22 @@ def test_the_end_of_the_loop_at_any_moment_cleans_up(build: Build, moment: int) 
     assert ledger.open == 0
     assert ledger.lock.idle
     assert len(watcher.ends) == 1
+
+
+@pytest.mark.skipif(not hasattr(asyncio, "eager_task_factory"), reason="needs Python 3.12")
+@given(streams, moments)
+def test_tasks_may_be_eager(build: Build, moment: int) -> None:
+    async def main() -> None:
+        ledger, watcher, reported = Ledger(), Watcher(), reports()
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined, unused-ignore]
+        scheduler = LoopScheduler(loop)
+        subscription = build(ledger).subscribe(watcher, scheduler=scheduler)
+        await pass_by(moment)
+        subscription.dispose()
+        await scheduler.joined()
+        assert ledger.open == 0
+        assert ledger.lock.idle
+        assert only_planned(reported)
+
+    run(main)

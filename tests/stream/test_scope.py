@@ -333,7 +333,7 @@ def test_the_resource_may_dispose_the_subscription_while_it_enters() -> None:
                 await asyncio.sleep(0)
                 log.append("left")
 
-        subscription = using_async(resource, lambda _: pump(1)).subscribe(log.append)
+        subscription = using_async(resource, lambda _: log.append("body") or pump(1)).subscribe(log.append)
         await until(lambda: not other_tasks())
         assert log == ["left"]
 
@@ -356,7 +356,7 @@ def test_a_resource_that_swallows_the_cancel_while_entering_is_left_again() -> N
                 await asyncio.sleep(0)
                 log.append("left")
 
-        subscription = using_async(stubborn, lambda _: pump(1)).subscribe(log.append)
+        subscription = using_async(stubborn, lambda _: log.append("body") or pump(1)).subscribe(log.append)
         await asyncio.sleep(0.001)
         subscription.dispose()
         await until(lambda: not other_tasks())

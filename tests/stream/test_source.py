@@ -776,9 +776,7 @@ def test_the_run_of_rxpy_works_without_a_loop_and_inside_a_running_one() -> None
     assert asyncio.run(main()) == 2
 
 
-def test_a_subscription_from_a_foreign_thread_runs_on_the_loop_in_the_contextvars_of_the_thread() -> (
-    None
-):
+def test_a_subscription_from_a_foreign_thread_runs_on_the_loop_in_the_contextvars_of_the_thread() -> None:
     async def main() -> None:
         watcher, threads = Watcher(), []
         scheduler = LoopScheduler(asyncio.get_running_loop())
