@@ -36,13 +36,10 @@ class Gate:
     async def wait(self) -> None:
         """Wait until the gate is open."""
         while self.closed:
-            await self._opened()
-
-    async def _opened(self) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        if self.closed:  # still: another thread may have opened it before it could see this waiter
-            await waiter
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            if self.closed:  # still: another thread may have opened it before it could see this waiter
+                await waiter
 
 
 class JointGate(Gate):
@@ -52,20 +49,25 @@ class JointGate(Gate):
 
     def __init__(self, other: Gate) -> None:
         """Make an open gate that is closed while `other` is."""
-        self._other = other
+        self._own, self._other = Gate(), other
         super().__init__()
 
     @property
     def closed(self) -> bool:
         """Whether sources should pause."""
-        return self._own or self._other.closed
+        return self._own.closed or self._other.closed
 
     @closed.setter
     def closed(self, closed: bool) -> None:
         """Close or open this gate alone."""
-        self._own = closed
+        self._own.closed = closed
+
+    def open(self) -> None:
+        """Let the sources go on, as far as this gate is concerned."""
+        self._own.open()
 
     async def wait(self) -> None:
         """Wait until both are open."""
         while self.closed:
-            await (self._opened() if self._own else self._other.wait())
+            await self._own.wait()
+            await self._other.wait()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from agentscope_rx.stream import Gate
+from agentscope_rx.stream import Gate, JointGate
 
 from .watching import run
 
@@ -87,5 +87,44 @@ def test_an_opening_just_before_the_waiter_is_ready_is_not_lost() -> None:
         loop.create_future = open_first  # type: ignore[method-assign]
         await gate.wait()
         loop.create_future = create_future  # type: ignore[method-assign]
+
+    run(main)
+
+
+def test_a_joint_gate_is_closed_while_one_of_both_is() -> None:
+    async def main() -> None:
+        other = Gate()
+        joint = JointGate(other)
+        assert not joint.closed
+        for closing in ([joint], [other], [joint, other], [other, joint]):
+            for gate in closing:
+                gate.close()
+            assert joint.closed
+            assert other.closed is (other in closing)
+            waiter = asyncio.create_task(joint.wait())
+            for gate in closing:
+                await asyncio.sleep(0)
+                assert not waiter.done()
+                gate.open()
+            await waiter
+            assert not joint.closed
+
+    run(main)
+
+
+def test_a_joint_gate_waits_again_for_what_has_closed_meanwhile() -> None:
+    async def main() -> None:
+        other = Gate()
+        joint = JointGate(other)
+        other.close()
+        waiter = asyncio.create_task(joint.wait())
+        await asyncio.sleep(0)
+        joint.close()
+        other.open()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not waiter.done()
+        joint.open()
+        await waiter
 
     run(main)
