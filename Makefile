@@ -45,7 +45,7 @@ clean:
 
 # ---------------------------------------------------------------------------------------------- virtual environment
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11+ is needed: make PYTHON=python3.12 ...")'

@@ -152,6 +152,22 @@ def test_a_conversation_ends_with_exit_or_the_end_of_input(console: Console, las
     assert (done.status, len(server.requests)) == (0, 1)
 
 
+def test_ctrl_c_at_the_prompt_drops_the_line(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = iter([KeyboardInterrupt, KeyboardInterrupt, "but this", EOFError])
+
+    def read_line(prompt: str) -> str:
+        line = next(typed)
+        if isinstance(line, str):
+            return line
+        raise line
+
+    monkeypatch.setattr("builtins.input", read_line)
+    with serve([[text("Yes?")]]) as server:
+        done = console(server)
+    assert (done.status, done.out) == (0, "\n\nYes?\n10 tokens in · 4 tokens out\n")
+    assert [message["content"] for message in server.requests[0]["messages"]] == ["but this"]
+
+
 def test_a_failure_is_one_line_without_traceback_or_secrets(console: Console) -> None:
     with serve(status=404) as server:
         done = console(server, "my private question")
