@@ -9,7 +9,7 @@ from .loops import call_on
 from .scheduler import LoopScheduler, loop_for
 from .scope import using_async
 from .source import from_async_iterable
-from .stages import concat_stages
+from .stages import StageCut, concat_stages
 from .stream import Stream
 from .through import through
 from .unwind import unwinding
@@ -20,6 +20,7 @@ __all__ = [
     "JointGate",
     "LoopLocal",
     "LoopScheduler",
+    "StageCut",
     "Stream",
     "StreamIterator",
     "StreamStatistics",

@@ -6,11 +6,12 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from reactivex import Observable
 from reactivex.abc import DisposableBase, ObserverBase, SchedulerBase
-from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
+from reactivex.disposable import Disposable, SerialDisposable, SingleAssignmentDisposable
 from reactivex.scheduler import CurrentThreadScheduler
 from reactivex.typing import OnCompleted, OnNext
 
@@ -21,7 +22,7 @@ from .scheduler import LoopScheduler, loop_for
 from .source import from_async_iterable
 from .stream import Stream
 
-__all__ = ["concat_stages"]
+__all__ = ["StageCut", "concat_stages"]
 
 T = TypeVar("T")
 
@@ -29,7 +30,36 @@ _Step: TypeAlias = tuple[Callable[[Any], Any], Any]
 """How to make the generator go on: its `send` or its `throw`, and with what."""
 
 
-def concat_stages(make_generator: Callable[[], Generator[Any, Any, Any]]) -> Stream[Any]:
+class StageCut:
+    """Cuts one run of stages short, from outside: the live stage is disposed and an error thrown into the generator.
+
+    It works once, from any thread, and never inside an `on_next`. A cut that comes before the run has started does
+    nothing by itself: the generator finds its error here.
+    """
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        """The error that was thrown, None while there was no cut."""
+        self._run: _Stages[Any] | None = None
+        self._lock = threading.Lock()
+
+    def throw(self, error: Exception) -> bool:
+        """Cut the run short; returns False, and does nothing, when that was done before."""
+        with self._lock:
+            if self.error is not None:
+                return False
+            self.error = error
+            run = self._run
+        if run is not None:
+            run.cut_short(error)
+        return True
+
+    def _watch(self, run: _Stages[Any]) -> None:
+        with self._lock:
+            self._run = run
+
+
+def concat_stages(make_generator: Callable[[], Generator[Any, Any, Any]], cut: StageCut | None = None) -> Stream[Any]:
     """Make a cold stream from a generator of stages.
 
     ```python
@@ -52,13 +82,17 @@ def concat_stages(make_generator: Callable[[], Generator[Any, Any, Any]]) -> Str
 
     Args:
         make_generator: Returns a new generator, such as a generator function; called once per subscription.
+        cut: What can cut the run short; a stream with one has one subscription.
 
     Returns:
         A stream of everything that the stages emit, in order.
     """
 
     def subscribe(observer: ObserverBase[Any], scheduler: SchedulerBase | None = None) -> DisposableBase:
-        return _Stages(make_generator(), observer, scheduler).start()
+        run = _Stages(make_generator(), observer, scheduler)
+        if cut is not None:
+            cut._watch(run)
+        return run.start()
 
     return Stream(Observable(subscribe))
 
@@ -91,6 +125,16 @@ class _Stages(DisposableBase, Generic[T]):
         first = (self._generator.send, None)
         CurrentThreadScheduler.singleton().schedule(lambda *_: self._post(first))
         return self
+
+    def cut_short(self, error: Exception) -> None:
+        """Dispose the live stage and throw into the generator, soon, in the thread of the stream."""
+        with suppress(RuntimeError):  # the loop is closed, and the run has ended with it
+            loop_for(self._scheduler).call_soon_threadsafe(self._cut_short, error)
+
+    def _cut_short(self, error: Exception) -> None:
+        if not self._done:
+            self._stage.disposable = Disposable()
+            self._post((self._generator.throw, error))
 
     def dispose(self) -> None:
         """Dispose the live stage at once and close the generator, in the thread of the stream."""

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 import reactivex as rx
+from reactivex import Observable
 from reactivex import operators as ops
 from reactivex.disposable import SingleAssignmentDisposable
 from reactivex.subject import Subject
 
 from agentscope_rx.errors import StreamCancelled
-from agentscope_rx.stream import Gate, LoopScheduler, Stream, concat_stages, from_async_iterable
+from agentscope_rx.stream import Gate, LoopScheduler, StageCut, Stream, concat_stages, from_async_iterable
+from agentscope_rx.stream.stages import _Stages
 
 from .watching import Watcher, other_tasks, reports, run, until
 
@@ -302,6 +304,29 @@ def test_take_n_of_an_endless_generator_pulls_n(scheduled: bool) -> None:
     run(main)
 
 
+@pytest.mark.parametrize("first", [lambda: 0, lambda: rx.of(0), lambda: pump(0)])
+def test_take_n_of_an_endless_stage_that_does_not_wait_pulls_n(first: Callable[[], Any]) -> None:
+    async def main() -> None:
+        pulled: list[int] = []
+
+        def endless() -> Iterator[int]:
+            for i in range(1, 1_000_000):
+                pulled.append(i)
+                yield i
+
+        def stages() -> Stages:
+            yield first()
+            yield rx.from_iterable(endless())
+
+        watcher = Watcher()
+        concat_stages(stages).pipe(ops.take(3)).subscribe(watcher)
+        assert await watcher.end() == "completed"
+        assert watcher.items == [0, 1, 2]
+        assert pulled == [1, 2]
+
+    run(main)
+
+
 def test_take_n_in_a_stage_stops_the_stage_there() -> None:
     async def main() -> None:
         watcher = Watcher()
@@ -413,6 +438,21 @@ def test_an_error_in_the_closing_of_the_generator_is_reported() -> None:
     run(main)
 
 
+def test_an_error_that_nobody_listens_to_is_reported() -> None:
+    async def main() -> None:
+        reported = reports()
+
+        def stages() -> Stages:
+            yield pump(1)
+            raise ValueError("nobody listens")
+
+        concat_stages(stages).subscribe()
+        await until(lambda: not other_tasks())
+        assert [str(report["exception"]) for report in reported] == ["nobody listens"]
+
+    run(main)
+
+
 def test_the_end_of_the_loop_is_thrown_into_the_generator_as_stream_cancelled() -> None:
     caught: list[str] = []
     watcher = Watcher()
@@ -503,6 +543,22 @@ def test_a_stage_starts_in_the_context_of_the_subscriber_and_not_in_that_of_the_
         assert items == ["first sees subscriber", "second sees subscriber"]
 
     run(main)
+
+
+def test_what_a_stage_sets_while_it_is_being_started_stays_with_it() -> None:
+    def stage(_: Any) -> Observable[str]:
+        seen = span.get()
+        span.set("stage")
+        return rx.of(seen)
+
+    def stages() -> Stages:
+        yield rx.defer(stage)
+        yield rx.defer(stage)
+        yield span.get()
+
+    watcher = Watcher()
+    concat_stages(stages).subscribe(watcher)
+    assert watcher.items == ["none", "none", "none"]
 
 
 def test_the_generator_has_one_context_that_its_stages_copy() -> None:
@@ -650,6 +706,17 @@ def test_stages_that_end_in_other_threads_are_neither_lost_nor_run_twice() -> No
     assert watcher.ends == ["completed"]
 
 
+def test_a_step_that_another_thread_posts_while_the_driver_comes_to_rest_is_not_lost() -> None:
+    generator, watcher = iter_once(1), Watcher()
+    run_of_stages: _Stages[int] = _Stages(generator, watcher, None)
+    run_of_stages._driving = True
+    run_of_stages._post((generator.send, None))
+    assert not run_of_stages._rest()
+    run_of_stages._drive()
+    assert run_of_stages._done
+    assert watcher.items == [1]
+
+
 def test_dispose_races_with_the_end_of_a_stage() -> None:
     for _ in range(200):
         subject: Subject[int] = Subject()
@@ -668,3 +735,68 @@ def test_dispose_races_with_the_end_of_a_stage() -> None:
         subject.on_completed()
         thread.join()
         assert log == ["closed"]
+
+
+def test_a_cut_disposes_the_live_stage_and_throws_into_the_generator_once() -> None:
+    left: list[str] = []
+
+    async def endless() -> AsyncIterator[int]:
+        try:
+            while True:
+                yield 1
+                await asyncio.sleep(0)
+        finally:
+            left.append("stage")
+
+    async def main() -> list[Any]:
+        cut, got = StageCut(), []
+
+        def stages() -> Generator[Any, Any, None]:
+            try:
+                yield from_async_iterable(endless)
+            except KeyError as error:
+                yield f"cut by {error}"
+
+        async for item in concat_stages(stages, cut):
+            got.append(item)
+            if len(got) == 3:
+                assert cut.throw(KeyError("first"))
+                assert not cut.throw(KeyError("second"))
+                assert got == [1, 1, 1]  # nothing happens inside on_next
+        return got
+
+    got = asyncio.run(main())
+    assert got[-1] == "cut by 'first'"
+    assert left == ["stage"]
+
+
+def test_a_cut_before_the_start_is_for_the_generator_to_find() -> None:
+    cut = StageCut()
+    cut.throw(KeyError("early"))
+
+    def stages() -> Generator[Any, Any, None]:
+        yield 1
+        if cut.error is not None:
+            yield "found"
+
+    assert concat_stages(stages, cut).pipe(ops.to_list()).run() == [1, "found"]
+
+
+def test_a_cut_from_a_foreign_thread_works_while_the_loop_is_idle() -> None:
+    async def silent() -> AsyncIterator[int]:
+        yield 1
+        await asyncio.sleep(60)
+
+    async def main() -> list[Any]:
+        cut = StageCut()
+
+        def stages() -> Generator[Any, Any, None]:
+            try:
+                yield from_async_iterable(silent)
+            except KeyError:
+                yield "cut"
+
+        threading.Timer(0.02, cut.throw, [KeyError()]).start()
+        return [item async for item in concat_stages(stages, cut)]
+
+    assert asyncio.run(main()) == [1, "cut"]
