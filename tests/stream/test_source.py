@@ -13,6 +13,7 @@ import httpx
 import pytest
 import reactivex as rx
 from reactivex import operators as ops
+from reactivex.abc import DisposableBase
 
 from agentscope_rx.errors import ConfigurationError, StreamCancelled
 from agentscope_rx.stream import Gate, LoopScheduler, Stream, from_async_iterable
@@ -300,7 +301,7 @@ def test_dispose_before_the_task_runs_calls_no_factory() -> None:
     run(main)
 
 
-def test_subscribed_and_disposed_in_a_foreign_thread_before_the_loop_gets_to_it_calls_no_factory() -> None:
+def test_subscribed_in_a_foreign_thread_and_disposed_before_the_loop_gets_to_it_calls_no_factory() -> None:
     async def main() -> None:
         calls: list[int] = []
 
@@ -309,9 +310,11 @@ def test_subscribed_and_disposed_in_a_foreign_thread_before_the_loop_gets_to_it_
             return numbers(1)
 
         stream, scheduler = from_async_iterable(factory), LoopScheduler(asyncio.get_running_loop())
-        thread = threading.Thread(target=lambda: stream.subscribe(scheduler=scheduler).dispose())
+        subscriptions: list[DisposableBase] = []
+        thread = threading.Thread(target=lambda: subscriptions.append(stream.subscribe(scheduler=scheduler)))
         thread.start()
         thread.join()  # the loop stands still meanwhile
+        subscriptions[0].dispose()
         await asyncio.sleep(0.001)
         assert calls == []
 
