@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from ..event import ReplyEvent
 from ..identity import new_id, now
 
@@ -12,7 +14,11 @@ __all__ = ["Deltas"]
 
 E = TypeVar("E", bound=ReplyEvent)
 
-_new, _set = object.__new__, object.__setattr__
+_new = object.__new__
+_set_fields_set, _set_extra, _set_private = (
+    vars(BaseModel)[name].__set__ for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
+"""What a model has besides its fields."""
 
 
 class Deltas(Generic[E]):
@@ -51,7 +57,7 @@ class Deltas(Generic[E]):
         fields["id"] = new_id()
         fields["created_at"] = now()
         fields["delta"] = text
-        _set(event, "__pydantic_fields_set__", self._fields_set)
-        _set(event, "__pydantic_extra__", None)
-        _set(event, "__pydantic_private__", None)
+        _set_fields_set(event, self._fields_set)
+        _set_extra(event, None)
+        _set_private(event, None)
         return event

@@ -42,8 +42,7 @@ from .types import (
 
 __all__ = ["MessageBuilder", "MessageSnapshot", "ModelCallRecord"]
 
-_DELTA = Phase.DELTA
-"""Looked up once: before Python 3.12 a member of an enumeration is found by a search of its class, every time."""
+_DELTAS = {cls: step for cls, step in STEPS.items() if step.phase is Phase.DELTA}
 
 
 class ModelCallRecord(FrozenModel):
@@ -103,6 +102,7 @@ class MessageBuilder:
         self._slots: list[Slot] = []
         self._by_key: dict[PartKey, Slot] = {}
         self._open: dict[Part, dict[str, Slot]] = {part: {} for part in Part}
+        self._growing = {cls: (self._open[step.part], step.key) for cls, step in _DELTAS.items()}
         self._calls: dict[str, ModelCallRecord] = {}
         self._earlier_usage: ChatUsage | None = None
         self._last_seq = 0
@@ -123,6 +123,28 @@ class MessageBuilder:
             ProtocolError: the event opens or ends something twice.
             After any of them the builder is as it was before.
         """
+        growing = self._growing.get(type(event))
+        if (
+            growing is None
+            or event.reply_id != self._reply_id  # type: ignore[attr-defined]
+            or event.source != self._source
+            or self._ended
+        ):
+            self._apply_other(event)
+            return
+        # A stream is mostly deltas of one block: this is the short way, for them.
+        seq = event.seq
+        if seq and seq <= self._last_seq:
+            return
+        slots, key_field = growing
+        slot = slots.get(getattr(event, key_field))
+        if slot is None:
+            raise self._refusal(event)
+        slot.add(event)
+        if seq:
+            self._last_seq = seq
+
+    def _apply_other(self, event: BaseEvent) -> None:
         step = STEPS.get(type(event))
         if step is None or event.source != self._source:
             return
@@ -136,13 +158,7 @@ class MessageBuilder:
             return
         if self._ended and not isinstance(event, AgentStartEvent):
             return
-        if phase is _DELTA:
-            key = getattr(event, key_field)
-            slot = self._open[part].get(key)
-            if slot is None:
-                raise self._refusal(event, PartKey(part, key))
-            slot.add(event)
-        elif part is Part.REPLY:
+        if part is Part.REPLY:
             self._apply_to_reply(event)
         elif part is Part.MODEL_CALL:
             self._apply_to_model_call(event, phase)
@@ -182,14 +198,14 @@ class MessageBuilder:
     def _open_or_close(self, event: BaseEvent, key: PartKey, phase: Phase) -> None:
         if phase is Phase.START:
             if key in self._by_key:
-                raise self._refusal(event, key)
+                raise self._refusal(event)
             slot = SLOT_OF_PART[key.part](event)
             self._append(slot)
             self._open[key.part][key.id] = slot
             return
         closing = self._open[key.part].get(key.id)
         if closing is None:
-            raise self._refusal(event, key)
+            raise self._refusal(event)
         closing.close(event)
         del self._open[key.part][key.id]
         if isinstance(closing, ResultSlot):
@@ -352,7 +368,9 @@ class MessageBuilder:
             slot.reopen()
             self._open[key.part][key.id] = slot
 
-    def _refusal(self, event: BaseEvent, key: PartKey) -> ProtocolError:
+    def _refusal(self, event: BaseEvent) -> ProtocolError:
+        part, _, key_field = STEPS[type(event)]
+        key = PartKey(part, getattr(event, key_field))
         state = State.NEW
         if key in self._by_key:
             state = State.OPEN if key.id in self._open[key.part] else State.CLOSED
