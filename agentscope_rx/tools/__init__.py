@@ -8,6 +8,7 @@ from .function import FunctionTool, tool
 from .run import run_tool
 from .schema import ToolSchema
 from .toolkit import Toolkit, ToolLike
+from .verdict import ToolVerdict
 
 __all__ = [
     "FunctionTool",
@@ -21,6 +22,7 @@ __all__ = [
     "ToolSchema",
     "ToolStop",
     "ToolText",
+    "ToolVerdict",
     "Toolkit",
     "run_tool",
     "tool",

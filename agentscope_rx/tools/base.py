@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..context import RuntimeContext
 from .emitter import ToolEmitter
 from .schema import ToolSchema
+from .verdict import ToolVerdict
 
 __all__ = ["Tool"]
 
@@ -26,6 +27,28 @@ class Tool(ABC):
     """What it does, for the model to read."""
     concurrency_safe: bool = True
     """Whether a call may run beside other calls of the same turn."""
+    read_only: bool = False
+    """Whether no call changes anything."""
+    edits: bool = False
+    """Whether a call changes what its `paths` name, and nothing else."""
+    paths: tuple[str, ...] = ()
+    """The parameters that name files or directories: each a path, or a list of paths."""
+    command: str | None = None
+    """The parameter that holds a shell command, None when there is none."""
+
+    def check_permission(self, arguments: Mapping[str, Any]) -> ToolVerdict | None:
+        """Say whether a call may run; None leaves it to the rules and the mode, as a tool does by default.
+
+        `arguments` are as the model wrote them, not validated yet. A check that raises denies the call.
+        """
+        return None
+
+    def match_rule(self, pattern: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a rule with this content is about a call; by default only a rule without content is.
+
+        Not asked by tools that declare `paths` or a `command`: their rules are globs and command patterns.
+        """
+        return False
 
     @abstractmethod
     def schema(self, context: RuntimeContext) -> ToolSchema:

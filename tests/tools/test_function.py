@@ -8,7 +8,8 @@ import pytest
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
-from agentscope_rx.tools import FunctionTool, Tool, tool
+from agentscope_rx.message import PermissionBehavior
+from agentscope_rx.tools import FunctionTool, Tool, ToolVerdict, tool
 
 from .running import run, state, texts
 
@@ -147,3 +148,57 @@ def test_attributes_of_a_callable_object_do_not_reach_the_tool():
     made = FunctionTool(Odd())
     assert made.name == "Odd"
     assert texts(run(made)) == ["ok"]
+
+
+def copy_file(source: str, target: str) -> None: ...
+
+
+async def unsure(*_: Any) -> None: ...
+
+
+def test_a_tool_declares_nothing_by_default():
+    assert (add.read_only, add.edits, add.paths, add.command) == (False, False, (), None)
+    assert add.check_permission({"a": 1}) is None
+    assert not add.match_rule("1", {"a": 1})
+
+
+def test_what_a_tool_declares_outlives_its_binding_to_an_object():
+    class Shell:
+        @tool(command="line", check_permission=lambda arguments: ToolVerdict(PermissionBehavior.ASK, str(arguments)))
+        def run(self, line: str) -> str:
+            return line
+
+    made = Shell().run
+    assert made.command == "line"
+    assert made.check_permission({"line": "ls"}) == ToolVerdict(PermissionBehavior.ASK, "{'line': 'ls'}")
+
+
+def test_a_tool_matches_rules_by_a_function_of_its_own():
+    made = FunctionTool(add.function, match_rule=lambda pattern, arguments: str(arguments["a"]) in pattern.split())
+    assert made.match_rule("1 2", {"a": 2})
+    assert not made.match_rule("1 2", {"a": 3})
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"edits": True}, "copy_file cannot be a tool: edits= needs paths="),
+        ({"edits": True, "read_only": True, "paths": ("target",)}, "contradict each other"),
+        ({"paths": ("source",), "command": "target"}, "declare one of them"),
+        ({"paths": ("source",), "match_rule": lambda pattern, arguments: True}, "match rules by themselves"),
+        ({"command": "source", "match_rule": lambda pattern, arguments: True}, "match rules by themselves"),
+        ({"check_permission": unsure}, "do not wait"),
+        ({"match_rule": unsure}, "do not wait"),
+        ({"paths": ("source", "to")}, "parameters that the model writes, not to"),
+        ({"command": "line"}, "parameters that the model writes, not line"),
+    ],
+)
+def test_declarations_that_make_no_sense(declared: dict[str, Any], message: str):
+    with pytest.raises(ToolError, match=message):
+        FunctionTool(copy_file, **declared)
+
+
+def test_declared_parameters_may_come_from_a_schema_of_its_own():
+    schema = {"type": "object", "properties": {"file": {"type": "string"}}}
+    made = FunctionTool(lambda **keywords: keywords, name="keep", parameters=schema, paths=("file",), edits=True)
+    assert (made.paths, made.edits) == (("file",), True)

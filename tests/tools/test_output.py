@@ -90,7 +90,7 @@ TEXT_TABLE = [
     (TextBlock("t"), "t"),
     (TextBlock(""), ""),
     ([TextBlock("a"), "b", TextBlock("c")], "abc"),
-    ([TextBlock("a"), 1], '[{"type": "text", "text": "a", "id": null}, 1]'),
+    ([TextBlock("a"), 1], '[{"type": "text", "text": "a", "id": null, "metadata": null}, 1]'),
     (AssistantMessage("bot", [ThinkingBlock("hm"), TextBlock("said")]), "said"),
 ]
 
