@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .anthropic import AnthropicModel
     from .local import LocalModel
     from .openai_chat import OpenAIChatModel
+    from .openai_responses import OpenAIResponsesModel
     from .profiles import ProviderProfile
     from .registry import resolve_model
     from .retry import NO_RETRY, RetryPolicy
@@ -43,6 +44,7 @@ __all__ = [
     "ModelOptions",
     "ModelRequest",
     "OpenAIChatModel",
+    "OpenAIResponsesModel",
     "Piece",
     "ProviderProfile",
     "RetryPolicy",
@@ -61,6 +63,7 @@ _LAZY = {
     "NO_RETRY": ".retry",
     "LocalModel": ".local",
     "OpenAIChatModel": ".openai_chat",
+    "OpenAIResponsesModel": ".openai_responses",
     "ProviderProfile": ".profiles",
     "RetryPolicy": ".retry",
     "SSEParser": ".sse",

@@ -28,7 +28,7 @@ def decode_with(decoder: Decoder, pieces: Iterable[bytes]) -> tuple[list[ModelCh
 def sse(*frames: Any, named: bool = False) -> bytes:
     """One event for each frame: a string as it is, anything else as JSON; `named` calls the event by its type."""
     return b"".join(
-        (f"event: {frame['type']}\n" if named and isinstance(frame, dict) else "").encode()
+        (f"event: {frame['type']}\n" if named and "type" in frame else "").encode()
         + f"data: {frame if isinstance(frame, str) else json.dumps(frame)}\n\n".encode()
         for frame in frames
     )

@@ -157,3 +157,88 @@ ANTHROPIC: tuple[Rule, ...] = (
     who_thinks_has_thought_before_calls_that_are_being_answered,
     a_history_with_calls_declares_tools,
 )
+
+
+# ------------------------------------------------------------------------------------------------------- Responses
+
+
+def _items(body: Body, *types: str) -> list[dict[str, Any]]:
+    return [item for item in body["input"] if item["type"] in types]
+
+
+def items_say_something(body: Body) -> Iterator[Any]:
+    for item in _items(body, "message"):
+        if item["role"] not in ("user", "assistant") or not item["content"]:
+            yield item
+
+
+def users_and_assistants_have_parts_of_their_own(body: Body) -> Iterator[Any]:
+    said = {"user": ("input_text", "input_image", "input_file"), "assistant": ("output_text", "refusal")}
+    for item in _items(body, "message"):
+        for part in item["content"] if isinstance(item["content"], list) else ():
+            if part["type"] not in said[item["role"]]:
+                yield part
+
+
+def function_calls_are_named_and_have_an_object_as_arguments(body: Body) -> Iterator[Any]:
+    for item in _items(body, "function_call"):
+        fit = WORD.fullmatch(item["call_id"]) and WORD.fullmatch(item["name"])
+        if not (fit and isinstance(json.loads(item["arguments"]), dict)):
+            yield item
+
+
+def every_function_call_has_one_output_after_it(body: Body) -> Iterator[Any]:
+    seen: list[str] = []
+    for item in _items(body, "function_call", "function_call_output"):
+        if item["type"] == "function_call":
+            seen.append(item["call_id"])
+        elif item["call_id"] not in seen:
+            yield item
+    outputs = [item["call_id"] for item in _items(body, "function_call_output")]
+    if sorted(seen) != sorted(outputs) or len(set(seen)) < len(seen):
+        yield seen, outputs
+
+
+def calls_to_work_of_the_provider_have_an_output(body: Body) -> Iterator[Any]:
+    native = [item for item in body["input"] if "call_id" in item and not item["type"].startswith("function_call")]
+    outputs = {item["call_id"] for item in native if item["type"].endswith("_output")}
+    calls = {item["call_id"] for item in native if not item["type"].endswith("_output")}
+    yield from outputs ^ calls
+
+
+def reasoning_is_readable(body: Body) -> Iterator[Any]:
+    for item in _items(body, "reasoning"):
+        if not (body["store"] or item.get("encrypted_content") or item.get("content")):
+            yield item
+
+
+def reasoning_is_followed_by_what_it_led_to(body: Body) -> Iterator[Any]:
+    for item, following in pairwise([*body["input"], {"type": "nothing"}]):
+        if item["type"] == "reasoning" and (not following.get("id") or following.get("role") == "user"):
+            yield item
+
+
+def no_item_comes_twice(body: Body) -> Iterator[Any]:
+    ids = [item["id"] for item in body["input"] if "id" in item]
+    yield from {id for id in ids if ids.count(id) > 1}
+
+
+def a_tool_choice_is_one_of_the_tools(body: Body) -> Iterator[Any]:
+    choice = body.get("tool_choice", "auto")
+    names = [tool.get("name") for tool in body.get("tools", ())]
+    fits = bool(names) if choice == "required" else choice in ("auto", "none") or choice["name"] in names
+    if not fits:
+        yield choice
+
+
+RESPONSES: tuple[Rule, ...] = (
+    items_say_something,
+    users_and_assistants_have_parts_of_their_own,
+    function_calls_are_named_and_have_an_object_as_arguments,
+    every_function_call_has_one_output_after_it,
+    calls_to_work_of_the_provider_have_an_output,
+    reasoning_is_readable,
+    reasoning_is_followed_by_what_it_led_to,
+    no_item_comes_twice,
+    a_tool_choice_is_one_of_the_tools,
+)

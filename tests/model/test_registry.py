@@ -57,6 +57,9 @@ def test_ids_of_other_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     assert repr(resolve_model("anthropic:claude")) == "AnthropicModel('claude', base_url='https://api.anthropic.com')"
+    assert repr(resolve_model("openai-responses:gpt-5")) == (
+        "OpenAIResponsesModel('gpt-5', base_url='https://api.openai.com/v1')"
+    )
 
 
 def test_settings_are_passed_on() -> None:
