@@ -146,6 +146,12 @@ if TYPE_CHECKING:
         Dialect as Dialect,
     )
     from .event import (
+        EventReader as EventReader,
+    )
+    from .event import (
+        EventWriter as EventWriter,
+    )
+    from .event import (
         ExceedMaxItersEvent as ExceedMaxItersEvent,
     )
     from .event import (
@@ -236,10 +242,16 @@ if TYPE_CHECKING:
         decode as decode,
     )
     from .event import (
+        decode_history as decode_history,
+    )
+    from .event import (
         decode_message as decode_message,
     )
     from .event import (
         encode as encode,
+    )
+    from .event import (
+        encode_history as encode_history,
     )
     from .event import (
         encode_message as encode_message,
@@ -427,6 +439,8 @@ __all__ = [
     "DataBlockEndEvent",
     "DataBlockStartEvent",
     "Dialect",
+    "EventReader",
+    "EventWriter",
     "ExceedMaxItersEvent",
     "ExternalExecutionResultEvent",
     "FinishReason",
@@ -517,8 +531,10 @@ __all__ = [
     "VideoBlock",
     "concat_stages",
     "decode",
+    "decode_history",
     "decode_message",
     "encode",
+    "encode_history",
     "encode_message",
     "from_async_iterable",
     "new_id",

@@ -1,7 +1,17 @@
 """Events (floor 1): what happens in a reply, what may follow what, and the message it all becomes."""
 
 from .base import METADATA_PARENT_SESSION_ID, METADATA_TASK_ID, AgentEventType, BaseEvent, FinishReason, ReplyEvent
-from .codec import Dialect, decode, decode_message, encode, encode_message
+from .codec import (
+    Dialect,
+    EventReader,
+    EventWriter,
+    decode,
+    decode_history,
+    decode_message,
+    encode,
+    encode_history,
+    encode_message,
+)
 from .fold import MessageBuilder, MessageSnapshot, ModelCallRecord
 from .lifecycle import Lifecycle, Part, PartKey
 from .types import (
@@ -61,6 +71,8 @@ __all__ = [
     "DataBlockEndEvent",
     "DataBlockStartEvent",
     "Dialect",
+    "EventReader",
+    "EventWriter",
     "ExceedMaxItersEvent",
     "ExternalExecutionResultEvent",
     "FinishReason",
@@ -96,7 +108,9 @@ __all__ = [
     "UserConfirmResultEvent",
     "UserInterruptEvent",
     "decode",
+    "decode_history",
     "decode_message",
     "encode",
+    "encode_history",
     "encode_message",
 ]

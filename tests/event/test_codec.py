@@ -252,7 +252,7 @@ BAD_EVENTS: list[tuple[dict[str, Any], str]] = [
 def test_a_bad_event_names_its_type_and_field_and_holds_no_content(data: dict[str, Any], message: str) -> None:
     for form in (data, json.dumps(data)):
         with pytest.raises(RemoteProtocolError) as caught:
-            decode(form)
+            decode(form, "native")
         assert str(caught.value).startswith(data["type"])
         assert message in str(caught.value)
         assert SECRET not in str(caught.value)

@@ -1,0 +1,33 @@
+"""What two values differ in, down to the fields of the models inside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+__all__ = ["differences"]
+
+
+def differences(one: Any, other: Any) -> set[tuple[type, str]]:
+    """Return the class and field of everything that differs; the field is "" where the class does."""
+    return set(_differences(one, other, (type(one), "")))
+
+
+def _differences(one: Any, other: Any, place: tuple[type, str]) -> list[tuple[type, str]]:
+    if isinstance(one, BaseModel) and isinstance(other, BaseModel):
+        if type(one) is not type(other):
+            return [(type(one), "")]
+        found: list[tuple[type, str]] = []
+        for name in type(one).model_fields:
+            found += _differences(getattr(one, name), getattr(other, name), (_declared(type(one), name), name))
+        return found
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return [difference for pair in zip(one, other, strict=True) for difference in _differences(*pair, place)]
+    return [] if one == other else [place]
+
+
+def _declared(cls: type[BaseModel], name: str) -> type:
+    """The class of a message is that of its role; its fields are those of every message."""
+    base = cls.__mro__[1]
+    return base if base.__name__ == "Msg" else cls
