@@ -242,3 +242,39 @@ RESPONSES: tuple[Rule, ...] = (
     no_item_comes_twice,
     a_tool_choice_is_one_of_the_tools,
 )
+
+
+# ------------------------------------------------------------------------------------------------------------ Chat
+
+
+def chat_messages_say_something(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        if message["role"] != "tool" and not (message["content"] or message.get("tool_calls")):
+            yield message
+
+
+def chat_calls_have_an_object_as_arguments(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        for call in message.get("tool_calls", ()):
+            if not isinstance(json.loads(call["function"]["arguments"]), dict):
+                yield call
+
+
+def chat_calls_are_answered_at_once_and_in_order(body: Body) -> Iterator[Any]:
+    waiting: list[str] = []
+    for message in [*body["messages"], {"role": "user"}]:
+        if message["role"] == "tool":
+            if waiting[:1] != [message["tool_call_id"]]:
+                yield message
+            waiting = waiting[1:]
+            continue
+        if waiting:
+            yield waiting
+        waiting = [call["id"] for call in message.get("tool_calls", ())]
+
+
+CHAT: tuple[Rule, ...] = (
+    chat_messages_say_something,
+    chat_calls_have_an_object_as_arguments,
+    chat_calls_are_answered_at_once_and_in_order,
+)

@@ -1,0 +1,147 @@
+"""The rules themselves: each one sees a request that breaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .rules import ANTHROPIC, CHAT, RESPONSES, Rule, violations
+
+TEXT = {"type": "text", "text": "t"}
+CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "a"}
+THOUGHT = {"type": "thinking", "thinking": "", "signature": "s"}
+SEARCH = {"type": "server_tool_use", "id": "s"}
+TOOLS = [{"name": "f"}]
+
+
+def said(*content: Any, role: str = "assistant") -> dict[str, Any]:
+    return {"role": role, "content": list(content)}
+
+
+def told(*content: Any) -> dict[str, Any]:
+    return said(*content, role="user")
+
+
+def messages(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"max_tokens": 2048, "messages": list(messages), "tools": TOOLS, **more}
+
+
+BROKEN_MESSAGES: dict[str, list[dict[str, Any]]] = {
+    "a_limit_is_given": [messages(max_tokens=0), messages(max_tokens=None)],
+    "messages_alternate_and_are_not_empty": [
+        messages(told(TEXT), told(TEXT)),
+        messages(told()),
+        messages(said(role="x")),
+    ],
+    "text_is_not_blank": [messages(told({"type": "text", "text": " "})), messages(told(TEXT), system="")],
+    "the_last_words_of_the_assistant_do_not_end_in_white_space": [messages(said({"type": "text", "text": "a "}))],
+    "calls_are_named_and_have_an_object_as_input": [
+        messages(said({**CALL, **wrong}), told(RESULT)) for wrong in ({"id": "~"}, {"name": ""}, {"input": "{}"})
+    ],
+    "ids_of_calls_are_unique": [messages(said(CALL), told(RESULT), said(CALL), told(RESULT))],
+    "every_call_is_answered_first_thing_in_the_next_message": [
+        messages(said(CALL)),
+        messages(said(CALL), told(TEXT)),
+        messages(said(CALL), told(TEXT, RESULT)),
+        messages(said(TEXT), told(RESULT)),
+        messages(said(CALL), told(RESULT, RESULT)),
+    ],
+    "what_failed_is_told_in_text": [
+        messages(said(CALL), told({**RESULT, "is_error": True})),
+        messages(said(CALL), told({**RESULT, "is_error": True, "content": [{"type": "image"}]})),
+    ],
+    "no_message_of_the_assistant_ends_in_a_thought": [messages(said(TEXT, THOUGHT))],
+    "thoughts_are_proven": [messages(said({**THOUGHT, "signature": ""}, TEXT))],
+    "the_providers_own_work_is_whole": [
+        messages(said(SEARCH, TEXT), told(TEXT)),
+        messages(said({"type": "web_search_tool_result", "tool_use_id": "s"})),
+    ],
+    "thinking_leaves_room_and_is_free": [
+        messages(thinking={"type": "enabled", "budget_tokens": 2048}),
+        messages(thinking={"type": "enabled", "budget_tokens": 1023}),
+        messages(thinking={"type": "adaptive"}, tool_choice={"type": "any"}),
+    ],
+    "who_thinks_has_thought_before_calls_that_are_being_answered": [
+        messages(said(CALL), told(RESULT), thinking={"type": "enabled", "budget_tokens": 1024})
+    ],
+    "a_history_with_calls_declares_tools": [
+        messages(said(CALL), told(RESULT), tools=[]),
+        messages(tool_choice={"type": "tool", "name": "g"}),
+    ],
+}
+
+FUNCTION = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "a", "output": ""}
+REASONING = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e"}
+MESSAGE = {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "t"}]}
+
+
+def responses(*items: Any, **more: Any) -> dict[str, Any]:
+    return {"input": list(items), "store": False, **more}
+
+
+BROKEN_RESPONSES: dict[str, list[dict[str, Any]]] = {
+    "items_say_something": [responses({**MESSAGE, "content": []}), responses({**MESSAGE, "role": "tool"})],
+    "users_and_assistants_have_parts_of_their_own": [responses({**MESSAGE, "role": "user"})],
+    "function_calls_are_named_and_have_an_object_as_arguments": [
+        responses({**FUNCTION, **wrong}, OUTPUT) for wrong in ({"call_id": ""}, {"name": "f.g"}, {"arguments": "[]"})
+    ],
+    "every_function_call_has_one_output_after_it": [
+        responses(FUNCTION),
+        responses(OUTPUT, FUNCTION),
+        responses(FUNCTION, OUTPUT, FUNCTION, OUTPUT),
+    ],
+    "calls_to_work_of_the_provider_have_an_output": [responses({"type": "shell_call", "call_id": "s"})],
+    "reasoning_is_readable": [responses({**REASONING, "encrypted_content": ""}, MESSAGE)],
+    "reasoning_is_followed_by_what_it_led_to": [
+        responses(REASONING),
+        responses(REASONING, {**MESSAGE, "id": None}),
+        responses(REASONING, {"type": "message", "role": "user", "content": "t"}),
+    ],
+    "no_item_comes_twice": [responses(MESSAGE, MESSAGE)],
+    "a_tool_choice_is_one_of_the_tools": [
+        responses(tool_choice="required"),
+        responses(tools=[{"name": "f"}], tool_choice={"type": "function", "name": "g"}),
+    ],
+}
+
+CHAT_CALL = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+
+
+def chat(*messages: Any) -> dict[str, Any]:
+    return {"messages": list(messages)}
+
+
+BROKEN_CHAT: dict[str, list[dict[str, Any]]] = {
+    "chat_messages_say_something": [chat({"role": "user", "content": ""})],
+    "chat_calls_have_an_object_as_arguments": [
+        chat({"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": {"arguments": "[]"}}]})
+    ],
+    "chat_calls_are_answered_at_once_and_in_order": [
+        chat({"role": "assistant", "content": None, "tool_calls": [CHAT_CALL]}),
+        chat({"role": "tool", "tool_call_id": "a", "content": ""}),
+        chat({"role": "assistant", "content": None, "tool_calls": [CHAT_CALL]}, {"role": "user", "content": "t"}),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [
+        pytest.param(rule, body, id=f"{rule.__name__} {number}")
+        for rules, broken in ((ANTHROPIC, BROKEN_MESSAGES), (RESPONSES, BROKEN_RESPONSES), (CHAT, BROKEN_CHAT))
+        for rule in rules
+        for number, body in enumerate(broken[rule.__name__])
+    ],
+)
+def test_a_rule_sees_what_breaks_it(rule: Rule, broken: dict[str, Any]) -> None:
+    assert violations((rule,), broken)
+
+
+def test_what_breaks_no_rule_is_accepted() -> None:
+    body = messages(told(TEXT), said(THOUGHT, CALL), told(RESULT, TEXT), said(TEXT))
+    assert violations(ANTHROPIC, body) == []
+    assert violations(ANTHROPIC, messages(told(TEXT), said(TEXT, SEARCH))) == []
+    assert violations(RESPONSES, responses(REASONING, MESSAGE, FUNCTION, OUTPUT)) == []
