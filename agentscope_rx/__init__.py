@@ -344,6 +344,9 @@ if TYPE_CHECKING:
         VideoBlock as VideoBlock,
     )
     from .model import (
+        AnthropicModel as AnthropicModel,
+    )
+    from .model import (
         ChatModel as ChatModel,
     )
     from .model import (
@@ -360,6 +363,9 @@ if TYPE_CHECKING:
     )
     from .model import (
         OpenAIChatModel as OpenAIChatModel,
+    )
+    from .model import (
+        OpenAIResponsesModel as OpenAIResponsesModel,
     )
     from .model import (
         RetryPolicy as RetryPolicy,
@@ -422,6 +428,7 @@ __all__ = [
     "AgentScopeError",
     "AgentStartEvent",
     "AllToolsDeniedEvent",
+    "AnthropicModel",
     "AssistantMessage",
     "AudioBlock",
     "Base64Source",
@@ -472,6 +479,7 @@ __all__ = [
     "Msg",
     "MsgRole",
     "OpenAIChatModel",
+    "OpenAIResponsesModel",
     "PendingToolCallsError",
     "PermissionBehavior",
     "PermissionRule",
