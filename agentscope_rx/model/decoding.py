@@ -178,7 +178,10 @@ class Parts(Generic[T]):
 
     def named(self, *names: Hashable) -> T | None:
         """Return the part that the first known one of these names belongs to, None when none is known."""
-        return next((part for name in names if (part := self._named.get(name)) is not None), None)
+        for name in names:
+            if (part := self._named.get(name)) is not None:
+                return part
+        return None
 
     def find(self, *names: Hashable) -> T | None:
         """Return the part that these names mean, None only when there is none yet."""

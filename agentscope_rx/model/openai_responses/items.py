@@ -37,6 +37,8 @@ class Item:
     def __init__(self, fields: dict[str, Any], number: int) -> None:
         self.number = number
         """Its place among all items of the stream."""
+        self.type = str(fields.get("type"))
+        """What kind of item it is."""
         self.fields = fields
         """The item as far as it is known."""
         self.done = False
@@ -44,11 +46,6 @@ class Item:
         self.parts: dict[PartKey, dict[str, Any]] = {}
         """What is known of its parts besides their text."""
         self._said: dict[Any, int] = {}
-
-    @property
-    def type(self) -> str:
-        """What kind of item it is."""
-        return str(self.fields.get("type"))
 
     def say(self, key: Any, text: str) -> str:
         """Take note that more of a part, or of the arguments, has been said, and return it."""
