@@ -95,7 +95,7 @@ class OpenCalls:
 
     def result(self, id: str) -> Result | None:
         """Return the result that an answer gave, None when none did."""
-        return self._calls[id].result
+        return self._calls[id].result if id in self._calls else None
 
     def first_of(self, name: str) -> str | None:
         """Return the first call of a tool, None when there is none."""

@@ -116,11 +116,11 @@ def arguments_of(call: ToolUseBlock, at: str = "") -> str | None:
 
 def settle_arguments(fields: dict[str, Any]) -> None:
     """Mend `input` and `raw_input`: either may be all there is, and `input` may be an object or text."""
-    given, raw = fields.get("input"), fields.get("raw_input")
-    if isinstance(given, str):
-        given, raw = None, given
-    if (given is not None and not isinstance(given, dict)) or (raw is not None and not isinstance(raw, str)):
+    came = [fields.get(name) for name in ("raw_input", "input")]
+    if not all(isinstance(value, str | dict | None) for value in came):
         return
+    given = next((value for value in came if isinstance(value, dict)), None)
+    raw = next((value for value in came if isinstance(value, str)), None)
     parsed = None if raw is None else _parsed(raw)
     if given is None:
         given = parsed or {}

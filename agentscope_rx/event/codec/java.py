@@ -66,7 +66,6 @@ from .forms import (
     LOWER,
     MEDIA_ALIASES,
     MEDIA_TYPE_KEYS,
-    METADATA,
     MOMENT,
     NUMBER,
     REWRITTEN,
@@ -120,7 +119,8 @@ def _read_reason(reason: Any) -> Any:
     return reason if known else GenerateReason.MODEL_STOP
 
 
-_METADATA = Form(_without_nulls, METADATA.read)
+_METADATA = Form(_without_nulls, _without_nulls)
+_TIMESTAMP = Form(lambda moment, at: message_time(moment), MOMENT.read)
 _UPPER = Form(lambda role, at: role.upper(), LOWER.read)
 _REASON = Form(lambda reason, at: reason, _read_reason)
 _STOP_REASON = Field(
@@ -232,7 +232,7 @@ MESSAGE = Shape(
         Field("role", "role", _UPPER),
         Field("content", "content", many(tagged(*_BLOCKS, aliases={**MEDIA_ALIASES, "tool_call": "tool_use"}))),
         Field("metadata", "metadata", _METADATA, missing=dict, loss=_NO_NULLS),
-        Field("timestamp", "timestamp", MOMENT, loss="to the millisecond, in local time"),
+        Field("timestamp", "timestamp", _TIMESTAMP, loss="to the millisecond, in local time"),
         Field("usage", "usage", one(_USAGE), missing=null, also=("metadata._chat_usage",)),
         Field(
             "generate_reason",

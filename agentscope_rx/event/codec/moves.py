@@ -20,7 +20,7 @@ from ..types import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
-from .calls import OpenCalls, Result
+from .calls import NO_RESULT, OpenCalls, Result
 from .track import Track
 
 __all__ = ["Moves"]
@@ -67,9 +67,9 @@ class Moves:
 
     def _start_model_call(self, event: ModelCallStartEvent, part: Part, name: str) -> None:
         track = self._track
-        track.make_way(part, Phase.START, "")
         if not track.numbered:
             self.settle()
+        track.make_way(part, Phase.START, "")
         self.model_calls += 1
         self.has_spoken, self._calls_of_model = False, []
         # One implementation has an id of its own for each call, where the other and we have that of the reply.
@@ -181,16 +181,20 @@ class Moves:
     def settle(self) -> None:
         """Give every call its result: what an answer said, else that there is none."""
         track = self._track
+        track.end_all((*BLOCKS, Part.MODEL_CALL))
         for id in self.calls:
-            result = self.calls.result(id) or track.cut.result
+            answer = self.calls.result(id)
             if not track.is_used(Part.TOOL_RESULT, id):
                 self._open_result(id)
+            elif answer is None and track.cut is NO_RESULT:
+                continue  # it has said something, and nothing went wrong
             if track.is_open(Part.TOOL_RESULT, id):
-                self._tell(id, result)
+                self._tell(id, answer or track.cut.result)
         self.calls.end(self.calls)
 
     def _start_result(self, event: ToolResultStartEvent, part: Part, name: str) -> None:
         id = self.call_of(event.tool_call_id, event.tool_call_name)
+        self.calls.answer(id, self.calls.result(id))
         if self._track.is_used(part, id):
             return
         self._held[id] = event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,7 +64,7 @@ class EventReader:
             self._settle_on(dialect)
         self._recent: deque[str] = deque()
         self._seen: set[str] = set()
-        self._replies: OrderedDict[tuple[str | None, str], Reply] = OrderedDict()
+        self._replies: dict[tuple[str | None, str], Reply] = {}
         self._latest: dict[str | None, Reply] = {}
         self._held: dict[str | None, AgentStartEvent] = {}
         self._before_any = 0
@@ -122,11 +122,11 @@ class EventReader:
     # ---------------------------------------------------------------------------------------------- which reply
 
     def _repair(self, event: Any, habits: Habits, name: str) -> None:
+        for source in list(self._held):
+            self._release(source, habits, event if event.source == source else None)
         if isinstance(event, AgentStartEvent):
             self._start(event, habits)
             return
-        if event.source in self._held:
-            self._release(event.source, habits, event)
         if type(event) not in STEPS:
             self._pass_on(event)
             return
@@ -139,8 +139,6 @@ class EventReader:
         reply.admit(event, name)
 
     def _start(self, event: AgentStartEvent, habits: Habits) -> None:
-        if event.source in self._held:
-            self._release(event.source, habits, None)
         reply = self._replies.get(_key(event, habits))
         if reply is not None and reply.running:
             if not habits.restarts:
@@ -186,11 +184,16 @@ class EventReader:
         reply = Reply(event.reply_id or event.id, event.source, habits, self._tell)
         self._replies[key] = reply
         if len(self._replies) > _REPLIES:
-            self._replies.popitem(last=False)
+            self._forget_one()
         before = self._latest.get(event.source)
         after = before.last_seq if before is not None and message is not None else None
         self._run(reply, event, resumed=message is not None, message=message, numbered=numbered, after=after)
         return reply
+
+    def _forget_one(self) -> None:
+        oldest = next((key for key, reply in self._replies.items() if not reply.running), None)
+        if oldest is not None:
+            del self._replies[oldest]
 
     def _run(self, reply: Reply, event: AgentStartEvent, **how: Any) -> None:
         self._latest[event.source] = reply

@@ -32,6 +32,7 @@ from ..types import (
     RequireExternalExecutionEvent,
     RequireUserConfirmEvent,
     TextBlockDeltaEvent,
+    ToolResultEndEvent,
     ToolResultStartEvent,
     UserConfirmResultEvent,
 )
@@ -82,6 +83,7 @@ class Reply:
         self._moves = Moves(self._track)
         self._calls = self._moves.calls
         self._ending: dict[str, Any] | None = None
+        self._knows_answers = True
 
     @property
     def reply_id(self) -> str:
@@ -131,7 +133,7 @@ class Reply:
         elif resumed:
             message = track.builder.message()
         track.send(event, resumed=resumed, message=message)
-        self.running = True
+        self.running, self._knows_answers = True, not resumed
 
     def admit(self, event: Any, name: str = "") -> None:
         """Let an event of the reply happen, in its place.
@@ -148,7 +150,7 @@ class Reply:
             _MARKS.get(type(event), Reply._mark)(self, event)
         else:
             self._moves.take(event, name)
-        if self._habits.pauses_in_silence and not track.numbered and track.is_idle and self._calls.all_parked:
+        if self._habits.pauses_in_silence and not track.numbered and self._completes_a_pause(event):
             self._end(track.make(AgentEndEvent, generate_reason=self._calls.pause))
 
     def pass_on(self, event: Any) -> None:
@@ -166,6 +168,13 @@ class Reply:
             reason = GenerateReason.ERROR
             error = AgentErrorInfo(type="RemoteProtocolError", message="the stream ended before the reply did")
         self._end(track.make(AgentEndEvent, generate_reason=reason or GenerateReason.MODEL_STOP, error=error))
+
+    def _completes_a_pause(self, event: Any) -> bool:
+        """Tell whether nothing more can happen after this event, until somebody answers."""
+        is_last = isinstance(event, RequireUserConfirmEvent | RequireExternalExecutionEvent) or (
+            isinstance(event, ToolResultEndEvent) and event.state is not ToolResultState.INTERRUPTED
+        )
+        return is_last and self._knows_answers and self._track.is_idle and self._calls.all_parked
 
     # ---------------------------------------------------------------------------------------------- marks
 
@@ -193,6 +202,7 @@ class Reply:
             answer.model_copy(update={"tool_call": self._own(answer.tool_call)}) for answer in event.confirm_results
         )
         self._track.send(event, confirm_results=answers)
+        self._knows_answers = True
         for answer in answers:
             denied = Result(ToolResultState.DENIED, (TextBlock(answer.reason or _DENIED),))
             self._calls.answer(answer.tool_call.id, None if answer.confirmed else denied)
@@ -203,6 +213,7 @@ class Reply:
             for result in event.tool_results
         )
         self._track.send(event, tool_results=results)
+        self._knows_answers = True
         for result in results:
             self._calls.answer(result.id, _whole(result))
 
@@ -236,9 +247,9 @@ class Reply:
     def _conclude(self, reason: GenerateReason, result: Msg | None = None) -> None:
         track = self._track
         track.cut = _CUTS.get(reason, NO_RESULT)
-        track.make_way(Part.REPLY, Phase.END, "")
         if reason not in PAUSES and not track.numbered:
             self._moves.settle()
+        track.make_way(Part.REPLY, Phase.END, "")
         track.cut = NO_RESULT
         is_news = reason is GenerateReason.INTERRUPTED or not self._moves.has_spoken
         if result is not None and self._habits.result_speaks and is_news and not track.numbered:

@@ -31,8 +31,7 @@ class TableDialect:
         events: A shape for every event that the other side has.
         message: The shape of a message.
         parts: The shapes of everything inside them.
-        event_time: Writes the time of an event.
-        message_time: Writes the time of a message.
+        time: Writes the time of an event or a message.
         before: Returns what the other side's streams have directly before an event, and ours have not.
         splits_replies: Whether its histories hold a message for each model call and each tool result.
         restore: Reads an event in the dialect that it is in.
@@ -45,8 +44,7 @@ class TableDialect:
         events: Iterable[Shape],
         message: Shape,
         parts: Iterable[Shape],
-        event_time: Callable[[datetime], str],
-        message_time: Callable[[datetime], str],
+        time: Callable[[datetime], str],
         before: Callable[[BaseEvent], BaseEvent | None] = lambda event: None,
         splits_replies: bool = False,
         restore: Callable[[Json], Any],
@@ -62,7 +60,7 @@ class TableDialect:
         self.parts = (*parts, message)
         """The shapes of messages and of everything inside them and events."""
         self._message = message
-        self._event_time, self._message_time = event_time, message_time
+        self._time = time
         self._restore = restore
         self._custom = self.events[CustomEvent]
         own = {str(shape.cls.model_fields["type"].default): shape for shape in self.events.values()}
@@ -93,7 +91,7 @@ class TableDialect:
 
     def encode_message(self, message: Msg) -> str:
         """Write one message."""
-        at = self._message_time(message.timestamp)
+        at = self._time(message.timestamp)
         return to_text(lambda: _dump(self._message.write(message, at)), "a message")
 
     def decode_message(self, data: Json) -> Msg:
@@ -107,7 +105,7 @@ class TableDialect:
         shape = self.events.get(type(event))
         if shape is None or (shape.only is not None and not shape.only(event)):
             shape, event = self._custom, _wrapped(event)
-        return shape.write(event, self._event_time(event.created_at), facts)
+        return shape.write(event, self._time(event.created_at), facts)
 
 
 def _wrapped(event: BaseEvent) -> CustomEvent:
