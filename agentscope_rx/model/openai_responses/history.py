@@ -68,7 +68,8 @@ class _Said:
 
     def goes_on(self, own: dict[str, Any]) -> bool:
         """Whether a block is one more part of this item."""
-        return self.is_own and (self.item["type"], self.item["id"]) == (own.get("type"), own.get("id"))
+        id = own.get("id")
+        return id is not None and (self.item["type"], self.item.get("id")) == (own.get("type"), id)
 
 
 def _said(turn: Turn, pairs: _Pairs) -> list[_Said]:
@@ -94,7 +95,7 @@ def _add_text(said: list[_Said], block: TextBlock, own: dict[str, Any]) -> None:
         said.append(_Said({"type": "message", "role": "assistant", "content": block.text}, False))
         return
     part = {"type": "output_text", **native_part(block, OPENAI.name, "part")}
-    part[TEXT_OF_PART[part["type"]]] = block.text
+    part[TEXT_OF_PART.get(part["type"], "text")] = block.text
     if part["type"] == "output_text":
         part.setdefault("annotations", [])
     if not (said and said[-1].goes_on(own)):
@@ -110,7 +111,7 @@ def _add_reasoning(said: list[_Said], block: ThinkingBlock, own: dict[str, Any])
     item = said[-1].item
     item.update(own)
     if part := native_part(block, OPENAI.name, "part"):
-        place = item["summary"] if part["type"] == "summary_text" else item.setdefault("content", [])
+        place = item["summary"] if part.get("type") == "summary_text" else item.setdefault("content", [])
         place.append({**part, "text": block.thinking})
     if block.redacted_data:
         item["encrypted_content"] = block.redacted_data

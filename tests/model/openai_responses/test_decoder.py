@@ -363,6 +363,20 @@ def test_without_ids_and_indices_everything_is_about_the_last_item() -> None:
     assert [item["type"] for item in said_again(*frames)] == ["message", "function_call"]
 
 
+def test_reasoning_without_an_id_is_read_and_sent_part_by_part() -> None:
+    parts = [{"type": "summary_text", "text": text} for text in ("a", "b")]
+    frames = [
+        added("reasoning", None),
+        summary("a", None, 0),
+        summary("b", None, 1),
+        done("reasoning", None, summary=parts, encrypted_content="e"),
+        *message("m", "t"),
+        completed(),
+    ]
+    assert decode(sse(*frames)).thinking == "ab"
+    assert [item["type"] for item in said_again(*frames)] == ["reasoning", "message"]
+
+
 def test_text_whose_item_was_never_added_is_not_lost() -> None:
     outcome = decode(sse(summary("hm", "rs"), text("a", "m"), text("b", "m"), completed()))
     assert (outcome.thinking, outcome.text, outcome.error) == ("hm", "ab", None)
