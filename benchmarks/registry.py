@@ -1,0 +1,10 @@
+"""Every bench, in the order in which they are run."""
+
+from __future__ import annotations
+
+from . import folds, imports, pipeline, slow_consumer, wire
+from .bench import Bench
+
+__all__ = ["BENCHES"]
+
+BENCHES: tuple[Bench, ...] = (pipeline.BENCH, wire.BENCH, folds.BENCH, slow_consumer.BENCH, imports.BENCH)
