@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable
 from itertools import cycle, islice
+from typing import Any
 
 from agentscope_rx.event import (
     AgentEvent,
@@ -32,8 +33,8 @@ DATA_BYTES, DATA_PIECE = 64 << 20, 4 << 10
 ARGUMENT_BYTES, ARGUMENT_PIECE = 1 << 20, 16
 BAR = at_most(4.8, "x")
 
-BLOCK = {"reply_id": "r", "block_id": "b"}
-CALL = {"reply_id": "r", "tool_call_id": "c"}
+BLOCK: dict[str, Any] = {"reply_id": "r", "block_id": "b"}
+CALL: dict[str, Any] = {"reply_id": "r", "tool_call_id": "c"}
 
 
 def fold(first: AgentEvent, deltas: Iterable[AgentEvent], last: AgentEvent) -> None:

@@ -25,15 +25,15 @@ class Stream:
     """The script that times it."""
     mode: str = ""
     """Which of the package's streams, when it has several."""
-    venv: str | None = None
-    """Its virtual environment; None for the one that runs the benchmarks."""
+    venv: str = ""
+    """Its virtual environment; "" for the one that runs the benchmarks."""
     requirement: str = ""
     """What pip installs there."""
 
     @property
     def python(self) -> Path | None:
         """The interpreter of its virtual environment; None for the one that runs the benchmarks."""
-        if self.venv is None:
+        if not self.venv:
             return None
         return VENVS / self.venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
