@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .profiles import ProviderProfile
     from .registry import resolve_model
     from .retry import NO_RETRY, RetryPolicy
-    from .sse import ServerSentEvent, SSEParser
 
 __all__ = [
     "NO_RETRY",
@@ -48,8 +47,6 @@ __all__ = [
     "Piece",
     "ProviderProfile",
     "RetryPolicy",
-    "SSEParser",
-    "ServerSentEvent",
     "TextPiece",
     "ThinkingPiece",
     "ToolCallPiece",
@@ -66,8 +63,6 @@ _LAZY = {
     "OpenAIResponsesModel": ".openai_responses",
     "ProviderProfile": ".profiles",
     "RetryPolicy": ".retry",
-    "SSEParser": ".sse",
-    "ServerSentEvent": ".sse",
     "resolve_model": ".registry",
 }
 

@@ -9,9 +9,9 @@ from itertools import count
 from typing import Protocol
 
 from ..errors import ModelError, ModelStallError, ModelTruncatedError
+from ..stream import ServerSentEvent, SSEParser
 from .http import HttpClient, HttpRequest, post
 from .retry import RetryPolicy
-from .sse import ServerSentEvent, SSEParser
 from .stall import StallWatchdog
 from .types import FinishPiece, ModelChunk, UsagePiece
 

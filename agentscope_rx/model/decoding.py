@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 from ..errors import ModelStreamError, ModelTruncatedError
 from ..event import FinishReason
+from ..stream import ServerSentEvent
 from .failures import Failure, Mask, read_failure
 from .frames import parse_frame
-from .sse import ServerSentEvent
 from .types import FinishPiece, ModelChunk
 
 __all__ = ["FrameDecoder", "Parts", "count_at"]

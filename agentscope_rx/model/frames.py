@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..errors import ModelStreamError
-from .sse import ServerSentEvent
+from ..stream import ServerSentEvent
 
 __all__ = ["parse_frame"]
 

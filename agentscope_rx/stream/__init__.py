@@ -9,6 +9,7 @@ from .loops import call_on
 from .scheduler import LoopScheduler, loop_for
 from .scope import using_async
 from .source import from_async_iterable
+from .sse import ServerSentEvent, SSEParser
 from .stages import StageCut, concat_stages
 from .stream import Stream
 from .through import through
@@ -20,6 +21,8 @@ __all__ = [
     "JointGate",
     "LoopLocal",
     "LoopScheduler",
+    "SSEParser",
+    "ServerSentEvent",
     "StageCut",
     "Stream",
     "StreamIterator",

@@ -12,7 +12,7 @@ import pytest
 
 from agentscope_rx.errors import ModelTruncatedError
 
-from .feeding import at_random, byte_by_byte, whole
+from ..feeding import at_random, byte_by_byte, whole
 from .outcome import Outcome
 
 CAPTURES = Path(__file__).parents[2] / ".." / "shared" / "captures"

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentscope_rx.errors import ModelError
-from agentscope_rx.model import ModelChunk, SSEParser
+from agentscope_rx.model import ModelChunk
 from agentscope_rx.model.call import Decoder
+from agentscope_rx.stream import SSEParser
 
 
 def decode_with(decoder: Decoder, pieces: Iterable[bytes]) -> tuple[list[ModelChunk], ModelError | None]:

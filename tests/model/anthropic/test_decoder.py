@@ -19,7 +19,7 @@ from agentscope_rx.model import (
 from agentscope_rx.model.anthropic import encode_request
 from agentscope_rx.model.native import native
 
-from ..feeding import every_way
+from ...feeding import every_way
 from ..outcome import Call
 from ..replying import answered, reply_of
 from .decoding import (

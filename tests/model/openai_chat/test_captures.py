@@ -10,8 +10,8 @@ from agentscope_rx.errors import ModelStreamError, ModelTruncatedError
 from agentscope_rx.event import FinishReason
 from agentscope_rx.model import UsagePiece
 
+from ...feeding import every_cut
 from ..captures import CAPTURES, HOSTILE, WAYS, Recording, judge, needs_captures, recordings, thoroughness
-from ..feeding import every_cut
 from ..outcome import Call, Outcome
 from .decoding import decode
 

@@ -10,15 +10,15 @@ from agentscope_rx.event import FinishReason
 from agentscope_rx.model import (
     FinishPiece,
     ModelChunk,
-    ServerSentEvent,
     TextPiece,
     ThinkingPiece,
     ToolCallPiece,
     UsagePiece,
 )
 from agentscope_rx.model.openai_chat import ChatDecoder
+from agentscope_rx.stream import ServerSentEvent
 
-from ..feeding import every_way
+from ...feeding import every_way
 from ..outcome import Call
 from .decoding import DONE, STOP, call, decode, decode_chunks, delta, sse
 

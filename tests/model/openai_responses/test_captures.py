@@ -13,8 +13,8 @@ from agentscope_rx.message import DataBlock, UserMessage
 from agentscope_rx.model import ModelOptions, ModelRequest, UsagePiece
 from agentscope_rx.model.openai_responses import encode_request
 
+from ...feeding import every_cut, whole
 from ..captures import HOSTILE, WAYS, Recording, judge, needs_captures, recordings, thoroughness
-from ..feeding import every_cut, whole
 from ..outcome import Call, Outcome
 from ..replying import answered, reply_of
 from ..rules import RESPONSES, violations

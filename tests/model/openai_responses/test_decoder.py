@@ -29,7 +29,7 @@ from agentscope_rx.model import (
 from agentscope_rx.model.native import native
 from agentscope_rx.model.openai_responses import encode_request
 
-from ..feeding import every_way
+from ...feeding import every_way
 from ..outcome import Call
 from ..replying import answered, reply_of
 from .decoding import (

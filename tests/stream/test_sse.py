@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_rx.errors import ModelStreamError
-from agentscope_rx.model.sse import ServerSentEvent, SSEParser
+from agentscope_rx.stream import ServerSentEvent, SSEParser
 
-from .feeding import at_random, byte_by_byte, every_way, whole
+from ..feeding import at_random, byte_by_byte, every_way, whole
 
 
 def parse(pieces: list[bytes], **settings: int) -> list[ServerSentEvent]:
