@@ -15,8 +15,8 @@ _MAX_DEPTH = 100
 def parse_arguments(raw: str) -> dict[str, Any]:
     """Return the JSON object that `raw` is; nothing, blanks and `null` are the empty object.
 
-    What is returned can be written as JSON and read back unchanged. So numbers that are not finite, half surrogate
-    pairs and endless nesting, which Python's parser lets pass, are refused.
+    What is returned can be written as JSON that every reader takes, and read back unchanged. So numbers beyond 64-bit
+    floats, half surrogate pairs and endless nesting, which Python's parser lets pass, are refused.
 
     Raises:
         ValueError: `raw` is not such an object; the message says what is wrong and holds none of its text.
@@ -24,7 +24,7 @@ def parse_arguments(raw: str) -> dict[str, Any]:
     if not raw or raw.isspace():
         return {}
     try:
-        value = json.loads(raw, parse_float=_finite, parse_constant=_finite)
+        value = json.loads(raw, parse_float=_finite, parse_int=_integer, parse_constant=_finite)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"the arguments are not valid JSON: {error.msg} at character {error.pos} of {len(raw)}"
@@ -37,7 +37,7 @@ def parse_arguments(raw: str) -> dict[str, Any]:
         raise ValueError(f"the arguments must be a JSON object, got {type(value).__name__}")
     if raw.count("{") + raw.count("[") > _MAX_DEPTH and _depth_exceeds(value, _MAX_DEPTH):
         raise _too_deep()
-    if "\\u" in raw and not _is_unicode(value):
+    if ("\\u" in raw or not raw.isascii()) and not _is_unicode(value):
         raise ValueError("a string in the arguments holds half a surrogate pair, which is no character")
     return value
 
@@ -45,8 +45,13 @@ def parse_arguments(raw: str) -> dict[str, Any]:
 def _finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
-        raise ValueError("a number in the arguments is not finite")
+        raise ValueError("a number in the arguments is not finite, or too large to be a 64-bit float")
     return number
+
+
+def _integer(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def _too_deep() -> ValueError:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from ..message import (
     ToolResultBlock,
     ToolResultState,
     ToolUseBlock,
+    parse_arguments,
 )
 
 __all__ = ["NO_RESULT", "CallNames", "Rename", "Spoken", "Turn", "arguments_text", "has_failed", "split_turns"]
@@ -190,17 +192,15 @@ def has_failed(result: ToolResultBlock) -> bool:
 
 
 def arguments_text(call: ToolUseBlock) -> str:
-    """Return what the model wrote, if that is an object of strict JSON: some servers refuse a history without."""
-    try:
-        if isinstance(json.loads(call.raw_input, parse_constant=_refuse), dict):
+    """Return the arguments of a call as an object of strict JSON, as the model wrote them if that is one.
+
+    Servers refuse a history that holds anything else, and would do so for ever.
+    """
+    with suppress(ValueError):
+        if parse_arguments(call.raw_input):
             return call.raw_input
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return json.dumps(call.input, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return "{}"
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    with suppress(ValueError, RecursionError):
+        text = json.dumps(call.input, ensure_ascii=False)
+        parse_arguments(text)
+        return text
+    return "{}"

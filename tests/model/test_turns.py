@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import string
 from typing import Any
 
@@ -168,6 +169,20 @@ def test_ids_are_unique_whatever_came(ids: list[str]) -> None:
 )
 def test_arguments_are_an_object_of_strict_json(call: ToolUseBlock, text: str) -> None:
     assert arguments_text(call) == text
+
+
+@pytest.mark.parametrize(
+    "hostile", ['{"a":"\\ud83c"}', '{"a":1e999}', '{"a":' + "9" * 4_000 + "}", '{"a":' * 150 + "1" + "}" * 150]
+)
+def test_arguments_that_parse_nowhere_else_are_not_sent_again_with_every_request(hostile: str) -> None:
+    assert arguments_text(use("a", raw_input=hostile)) == "{}"
+    assert arguments_text(use("a", raw_input=hostile, input={"b": 1})) == '{"b": 1}'
+
+
+@pytest.mark.parametrize("value", [10**400, math.inf, "\ud83c"])
+def test_input_that_no_json_carries_is_not_sent(value: Any) -> None:
+    call = ToolUseBlock.model_construct(id="a", name="f", input={"a": value}, raw_input="")
+    assert arguments_text(call) == "{}"
 
 
 def test_which_results_tell_of_a_failure() -> None:
