@@ -8,6 +8,8 @@ Import them from here, so that RxPY's own keep their usual name in the same file
 
 from .accumulate_text import AccumulatedText, accumulate_text
 from .coalesce import coalesce
+from .decode_sse import decode_sse
+from .encode_sse import encode_sse
 from .from_source import from_source
 from .group_by_block import BlockKey, BlockStream, group_by_block
 from .hook import Hook, hook
@@ -29,6 +31,8 @@ __all__ = [
     "Operator",
     "accumulate_text",
     "coalesce",
+    "decode_sse",
+    "encode_sse",
     "from_source",
     "group_by_block",
     "hook",

@@ -121,6 +121,7 @@ def group_by_block() -> Operator[AgentEvent, BlockStream]:
 
     Emits a `BlockStream` at every START of a text, thinking, data, tool call or tool result block, and for every
     hint. A `BlockStream` emits the block's events from START to END and completes. Events outside blocks are dropped.
+    A START of a block that is open already, as after a reconnect, completes its `BlockStream` and begins another one.
     A block buffers its own events until it is subscribed to, and nothing once nobody holds it. Completes with its
     source; an error of the source reaches the open blocks too, and disposing of this stream ends them with
     `StreamCancelled`.
@@ -134,8 +135,10 @@ def group_by_block() -> Operator[AgentEvent, BlockStream]:
             open_blocks: dict[BlockKey, weakref.ref[_Channel]] = {}
 
             def begin(key: BlockKey) -> _Channel:
-                channel = _Channel(subscribed)
+                replaced, channel = find(key), _Channel(subscribed)
                 open_blocks[key] = weakref.ref(channel)
+                if replaced is not None:
+                    replaced.settle(None)
                 return channel
 
             def find(key: BlockKey) -> _Channel | None:
