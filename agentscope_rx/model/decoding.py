@@ -34,7 +34,7 @@ class FrameDecoder:
     """Decodes one stream of JSON frames; a protocol adds how one frame is read.
 
     Args:
-        mask: makes the provider's messages fit to be shown.
+        mask: makes the provider's text fit to be shown.
     """
 
     api: ClassVar[str]
@@ -118,7 +118,8 @@ class FrameDecoder:
         """Take note that nothing more comes."""
 
     def _fail(self, failure: Failure) -> NoReturn:
-        described = failure.describe(self._mask)
+        failure = failure.masked(self._mask)
+        described = failure.describe()
         raise ModelStreamError(
             "the model's stream carried an error" + (f": {described}" if described else ""),
             kind=failure.kind,

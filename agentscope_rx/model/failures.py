@@ -1,8 +1,8 @@
 """What a provider says when something goes wrong, and how much of it may be repeated.
 
-Every provider wraps its errors differently; they all come down to a kind, a code and a message. The message is the
-provider's own text: it may quote the request. So it is cut short, and what it repeats of the key or the prompt is
-masked before it becomes part of an error of ours.
+Every provider wraps its errors differently; they all come down to a kind, a code and a message. All of it is the
+provider's own text and may quote the request. So kind and code are taken only where they look like names, the message
+is cut short, and what repeats the key or the prompt is masked before it becomes part of an error of ours.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 __all__ = ["Failure", "Mask", "masking", "read_failure"]
 
+N = TypeVar("N", bound=str | int | None)
+
 Mask: TypeAlias = Callable[[str], str]
-"""Makes a provider's message fit to be shown."""
+"""Makes a provider's text fit to be shown."""
 
 _MAX_SHOWN = 300
 _MAX_READ = 500
+_MAX_CODE = 10**9
 _SHARED_RUN = 16
 _MIN_SECRET = 8  # what is shorter is a placeholder, and may be part of any word
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _KEY_LIKE = re.compile(r"\b[sr]k-[A-Za-z0-9_-]{8,}|(?<=Bearer )\S+")
 
 
@@ -35,11 +39,14 @@ class Failure:
     code: str | int | None = None
     """The provider's error code."""
 
-    def describe(self, mask: Mask) -> str:
-        """Return kind, code and message in one line that is safe to show, "" when the provider gave none of them."""
+    def masked(self, mask: Mask) -> Failure:
+        """Return what of it may be shown; a kind or a code that the mask would change is left out."""
+        return Failure(mask(self.message), _unless_masked(self.kind, mask), _unless_masked(self.code, mask))
+
+    def describe(self) -> str:
+        """Return kind, code and message in one line, "" when the provider gave none of them."""
         names = ", ".join(dict.fromkeys(str(name) for name in (self.kind, self.code) if name is not None))
-        message = mask(self.message)
-        return f"{names}: {message}" if names and message else names or message
+        return ": ".join(part for part in (names, self.message) if part)
 
 
 def read_failure(body: Any) -> Failure | None:
@@ -74,12 +81,16 @@ def _failure(error: Mapping[str, Any]) -> Failure:
     )
 
 
+def _unless_masked(name: N, mask: Mask) -> N | None:
+    return name if mask(str(name)) == str(name) else None
+
+
 def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
 
 
 def _code(value: Any) -> str | int | None:
-    return value if isinstance(value, str | int) and value != "" else None
+    return value if isinstance(value, int) and abs(value) < _MAX_CODE else _word(value)
 
 
 def masking(secret: str | None, prompt: Any) -> Mask:
@@ -91,10 +102,10 @@ def masking(secret: str | None, prompt: Any) -> Mask:
     """
 
     def mask(message: str) -> str:
-        message = " ".join(message[:_MAX_READ].split())
+        message = " ".join(message.split())
         if secret and len(secret) >= _MIN_SECRET:
             message = message.replace(secret, "***")
-        message = _KEY_LIKE.sub("***", message)
+        message = _KEY_LIKE.sub("***", message)[:_MAX_READ]  # only now: half a key would not be known for one
         message = _without_runs_of(list(_strings(prompt)), message)
         return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
 

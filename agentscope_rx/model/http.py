@@ -46,7 +46,7 @@ class HttpRequest:
     headers: Mapping[str, str] = field(repr=False)
     """Headers besides those of the content; they may hold a key."""
     mask: Mask = field(repr=False)
-    """Makes the server's messages fit to be shown."""
+    """Makes the server's text fit to be shown."""
 
 
 @cache
@@ -114,10 +114,10 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         if responded:
             raise ModelTruncatedError(
                 f"the connection to {_origin(request.url)} broke in the middle of the answer ({_reason(error)})"
-            ) from error
+            ) from None
         raise ModelHTTPError(
             f"no answer from {_origin(request.url)} ({_reason(error)}); check that the server runs and can be reached"
-        ) from error
+        ) from None
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:
@@ -152,16 +152,18 @@ def _origin(url: str) -> str:
 
 
 def _reason(error: httpx.RequestError) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """Name the error; only one of the network comes in words of this machine, others quote what the peer sent."""
+    said = str(error) if isinstance(error, httpx.NetworkError) else ""
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 async def _refusal(response: httpx.Response, mask: Mask) -> ModelHTTPError:
-    failure = _parse(await _beginning(response))
-    described = (failure.describe(mask) if failure else "") or response.reason_phrase
+    failure = _parse(await _beginning(response)).masked(mask)
+    described = failure.describe() or mask(response.reason_phrase)
     return ModelHTTPError(
         f"{_origin(str(response.url))} answered HTTP {response.status_code}" + (f": {described}" if described else ""),
         status=response.status_code,
-        kind=failure.kind if failure else None,
+        kind=failure.kind,
         retry_after=parse_retry_after(response.headers.get("Retry-After")),
     )
 
@@ -180,8 +182,7 @@ async def _beginning(response: httpx.Response) -> bytes:
     return b"".join(parts)[:_MAX_ERROR_BYTES]
 
 
-def _parse(body: bytes) -> Failure | None:
-    try:
-        return read_failure(json.loads(body))
-    except (ValueError, RecursionError):
-        return None
+def _parse(body: bytes) -> Failure:
+    with contextlib.suppress(ValueError, RecursionError):
+        return read_failure(json.loads(body)) or Failure()
+    return Failure()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import math
 import threading
 import time
+import traceback
 from typing import Any
 
 import httpx
@@ -14,6 +16,7 @@ import pytest
 
 from agentscope_rx.errors import (
     ConfigurationError,
+    ModelError,
     ModelHTTPError,
     ModelStallError,
     ModelStreamError,
@@ -428,6 +431,14 @@ def test_content_in_an_event_that_the_end_left_open_counts_as_shown() -> None:
     run(main())
 
 
+def assert_discreet(error: ModelError | None) -> None:
+    """Neither the error, nor what it holds, nor what is printed of it has the key or the prompt."""
+    assert error is not None
+    for text in (str(error), repr(error), str(vars(error)), *traceback.format_exception(error)):
+        assert KEY not in text
+        assert "conquer the moon" not in text
+
+
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_no_error_holds_the_key_or_the_prompt(status: int) -> None:
     async def main() -> None:
@@ -435,11 +446,53 @@ def test_no_error_holds_the_key_or_the_prompt(status: int) -> None:
         async with serving(refusing(status, said)) as server:
             chat = model(server)
             got = await outcome_of(chat)
-            assert got.error is not None
-            for text in (str(got.error), repr(got.error), str(vars(got.error)), repr(chat)):
-                assert KEY not in text
-                assert "conquer the moon" not in text
+            assert_discreet(got.error)
+            assert KEY not in repr(chat)
             assert "may not say" in str(got.error)
+
+    run(main())
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("said", [KEY, f"invalid_key:{KEY}", PROMPT])
+def test_the_kind_and_the_code_of_an_error_hold_neither_the_key_nor_the_prompt(status: int, said: str) -> None:
+    async def main() -> None:
+        body = json.dumps({"error": {"message": "no", "type": said, "code": said, "status": said}}).encode()
+        for answer in (body, b"data: " + body + b"\n\n", b"event: error\ndata: " + body + b"\n\n"):
+            async with serving(refusing(status, answer)) as server:
+                assert_discreet((await outcome_of(model(server))).error)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"HTTP/1.1 500 {KEY} {PROMPT}\r\nContent-Length: 0\r\n\r\n",
+        f"HTTP/1.1 401 Key {KEY}\r\nContent-Length: 2\r\n\r\n[[",
+        f"HTTP/1.1 {KEY} {PROMPT}\r\n\r\n",
+        f"{KEY} {PROMPT}\r\n\r\n",
+        f"HTTP/1.1 200 OK\r\n{PROMPT} {KEY}\r\n\r\n",
+        f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{KEY} {PROMPT}\r\n",
+        f"HTTP/1.1 200 OK\r\nContent-Length: {KEY}\r\n\r\n",
+    ],
+)
+def test_no_error_quotes_the_head_of_a_response(head: str) -> None:
+    async def main() -> None:
+        async def answer(exchange: Exchange) -> None:
+            await exchange.send_raw(head.encode())
+            await exchange.cut()
+
+        async with serving(answer) as server:
+            assert_discreet((await outcome_of(model(server))).error)
+
+    run(main())
+
+
+def test_an_unreadable_refusal_is_told_by_its_status_and_reason() -> None:
+    async def main() -> None:
+        async with serving(refusing(503, b"<html>")) as server:
+            assert "answered HTTP 503: Service Unavailable" in str((await outcome_of(model(server))).error)
 
     run(main())
 

@@ -58,7 +58,23 @@ def test_shapes(body: Any, failure: Failure | None) -> None:
     ],
 )
 def test_descriptions(failure: Failure, line: str) -> None:
-    assert failure.describe(str) == line
+    assert failure.describe() == line
+
+
+@pytest.mark.parametrize("odd", ["two words", "", "x" * 65, "a\n", "ключ", 10**400, 1.5, ["t"], {"t": 1}])
+def test_a_kind_or_code_that_looks_like_no_name_is_none(odd: Any) -> None:
+    error = {"message": "m", "type": odd, "code": odd}
+    assert read_failure({"error": error}) == Failure("m")
+    assert read_failure({"error": "m", **error}) == Failure("m")
+    assert read_failure({"error": {**error, "status": "DENIED"}}) == Failure("m", "DENIED")
+
+
+def test_a_kind_or_code_that_holds_the_key_or_the_prompt_is_left_out() -> None:
+    mask = masking("my.odd.key", ["the-launch-code-is-four-eight-fifteen"])
+    shown = Failure("m", "invalid:my.odd.key", "launch-code-is-four-eight").masked(mask)
+    assert shown == Failure("m", None, None)
+    assert Failure("m", "sk-proj-abc123DEF456", 401).masked(mask) == Failure("m", None, 401)
+    assert Failure("my.odd.key", "rate_limit.tokens", "c-1").masked(mask) == Failure("***", "rate_limit.tokens", "c-1")
 
 
 def test_the_key_and_what_looks_like_one_are_masked() -> None:
@@ -81,6 +97,15 @@ def test_what_repeats_the_prompt_is_masked() -> None:
 def test_messages_are_cut_short_and_in_one_line() -> None:
     assert masking(None, [])("a\n  b\tc") == "a b c"
     assert len(masking(None, [])("x" * 10_000)) == 300
+
+
+@pytest.mark.parametrize("before", range(440, 500))
+def test_a_key_at_the_place_of_the_cut_is_masked_whole(before: int) -> None:
+    prompt = "conquer the moon " * 40
+    said = f"{prompt[: before - 1]} my+odd.key, sk-proj-abc123DEF456 and more"
+    shown = masking("my+odd.key", [prompt])(said)
+    assert "my" not in shown
+    assert "sk-" not in shown
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(alphabet="abc ", min_size=16, max_size=40))
