@@ -18,6 +18,7 @@ from .of_type import of_type
 from .operator import Operator
 from .redact import redact
 from .scan_message import MessageView, scan_message
+from .stage import Stage, stage
 from .stall_timeout import stall_timeout
 from .to_message import to_message
 from .verify_events import verify_events
@@ -29,6 +30,7 @@ __all__ = [
     "Hook",
     "MessageView",
     "Operator",
+    "Stage",
     "accumulate_text",
     "coalesce",
     "decode_sse",
@@ -40,6 +42,7 @@ __all__ = [
     "of_type",
     "redact",
     "scan_message",
+    "stage",
     "stall_timeout",
     "to_message",
     "verify_events",
