@@ -6,12 +6,14 @@
     encode_history / decode_history         the same for conversations
     EventReader                             reads a stream, and brings a foreign one under the laws
     EventWriter                             writes a stream, with what a dialect repeats from event to event
+    losses(dialect)                         what a dialect cannot carry
 
 A dialect is a table of shapes (`java.py`, `python.py`); `shapes.py` walks it, either way.
 """
 
 from .detection import Dialect
 from .dialects import decode, decode_history, decode_message, encode, encode_history, encode_message
+from .losses import Loss, losses
 from .reader import EventReader
 from .writer import EventWriter
 
@@ -19,10 +21,12 @@ __all__ = [
     "Dialect",
     "EventReader",
     "EventWriter",
+    "Loss",
     "decode",
     "decode_history",
     "decode_message",
     "encode",
     "encode_history",
     "encode_message",
+    "losses",
 ]

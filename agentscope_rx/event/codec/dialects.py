@@ -161,6 +161,7 @@ FOREIGN = {
         message=python.MESSAGE,
         parts=python.PARTS,
         time=python.local_time,
+        before=python.before,
         restore=decode,
     ),
 }

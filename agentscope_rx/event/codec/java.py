@@ -403,14 +403,15 @@ PARTS = (*_SOURCES, *_BLOCKS, _USAGE, _RULE, _CONFIRM)
 """Everything inside messages and events."""
 
 
-def before(event: BaseEvent) -> RequestStopEvent | None:
+def before(event: BaseEvent) -> tuple[BaseEvent, ...]:
     """Return what a Java stream has directly before this event, and ours has not: the stop at a permission pause."""
     if not isinstance(event, AgentResultEvent) or event.result.generate_reason is not GenerateReason.PERMISSION_ASKING:
-        return None
-    return RequestStopEvent(
+        return ()
+    stop = RequestStopEvent(
         id=f"{event.id}-stop",
         created_at=event.created_at,
         source=event.source,
         reason="permission asking",
         generate_reason=GenerateReason.PERMISSION_ASKING,
     )
+    return (stop,)

@@ -6,9 +6,12 @@ from typing import NamedTuple, get_args
 
 from pydantic import BaseModel
 
+from ..base import BaseEvent
 from ..types import AgentEvent, UnknownEvent
+from .detection import Dialect
+from .dialects import foreign
 from .shapes import Shape
-from .tables import CUSTOM_PREFIX, TableDialect
+from .tables import CUSTOM_PREFIX
 
 __all__ = ["Loss", "losses"]
 
@@ -24,12 +27,20 @@ class Loss(NamedTuple):
     """What becomes of it."""
 
 
-def losses(dialect: TableDialect) -> tuple[Loss, ...]:
-    """Return what is lost or changed on the way through a dialect, event by event and field by field."""
+def losses(dialect: Dialect) -> tuple[Loss, ...]:
+    """Return what is lost or changed on the way through a dialect, event by event and field by field.
+
+    Raises:
+        ConfigurationError: there is no such dialect.
+    """
+    tables = foreign(dialect)
+    if tables is None:
+        return ()
     events = [cls for cls in get_args(AgentEvent) if cls is not UnknownEvent]
-    custom = [Loss(cls, "", _as_custom(cls)) for cls in events if cls not in dialect.events]
-    shapes = [*(dialect.events[cls] for cls in events if cls in dialect.events), *dialect.parts]
-    return (*custom, *(loss for shape in shapes for loss in _losses_of(shape)))
+    custom = [Loss(cls, "", _as_custom(cls)) for cls in events if cls not in tables.events]
+    shapes = [*(tables.events[cls] for cls in events if cls in tables.events), *tables.parts]
+    found = [loss for shape in shapes for loss in _losses_of(shape)]
+    return (*custom, *dict.fromkeys(found))
 
 
 def _as_custom(cls: type[BaseModel]) -> str:
@@ -41,7 +52,12 @@ def _losses_of(shape: Shape) -> list[Loss]:
     notes = {field.name: field.loss for field in shape.fields if field.name}
     whole = [Loss(shape.cls, "", shape.loss)] if shape.loss else []
     return whole + [
-        Loss(shape.cls, name, notes.get(name) or "left out")
+        Loss(_owner(shape.cls, name), name, notes.get(name) or "left out")
         for name, own in shape.cls.model_fields.items()
         if (name != "type" or own.is_required()) and (notes.get(name) or name not in carried)
     ]
+
+
+def _owner(cls: type[BaseModel], field: str) -> type[BaseModel]:
+    """What is true of every event is said once."""
+    return BaseEvent if issubclass(cls, BaseEvent) and field in BaseEvent.model_fields else cls

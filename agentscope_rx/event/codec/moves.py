@@ -38,12 +38,13 @@ class Moves:
     def __init__(self, track: Track) -> None:
         self.calls = OpenCalls()
         """The calls without a result."""
-        self.model_calls = 0
-        """How many model calls there were."""
+        self.rounds = 0
+        """How many model calls made tool calls."""
         self.has_spoken = False
         """Whether there was text since the last model call began."""
         self._track = track
         self._held: dict[str, ToolResultStartEvent] = {}
+        self._model_calls = 0
         self._calls_of_model: list[str] = []
 
     def take(self, event: Any, name: str) -> None:
@@ -70,11 +71,11 @@ class Moves:
         if not track.numbered:
             self.settle()
         track.make_way(part, Phase.START, "")
-        self.model_calls += 1
+        self._model_calls += 1
         self.has_spoken, self._calls_of_model = False, []
         # One implementation has an id of its own for each call, where the other and we have that of the reply.
         id = track.rename(part, event.model_call_id or event.reply_id or track.reply_id)
-        track.send(event, model_call_id=id, iteration=self.model_calls)
+        track.send(event, model_call_id=id, iteration=self._model_calls)
 
     def _reset_model_call(self, event: ModelCallResetEvent, part: Part, name: str) -> None:
         for id in self._track.opened(part):
@@ -150,6 +151,7 @@ class Moves:
         track.make_way(part, Phase.START, id)
         track.send(event or track.make(ToolCallStartEvent, tool_call_id=id, tool_call_name=name), tool_call_id=id)
         self.calls.begin(id, name)
+        self.rounds += not self._calls_of_model
         self._calls_of_model.append(id)
         return id
 
@@ -198,7 +200,7 @@ class Moves:
         if self._track.is_used(part, id):
             return
         self._held[id] = event
-        if self._track.numbered:
+        if self._track.numbered and event.seq is not None:
             self._open_result(id)
 
     def _add_to_result(self, event: Any, part: Part, name: str) -> None:

@@ -76,7 +76,7 @@ from .forms import (
 )
 from .shapes import Field, Form, Shape, many, null, one, tagged
 
-__all__ = ["EVENTS", "MESSAGE", "PARTS", "local_time"]
+__all__ = ["EVENTS", "MESSAGE", "PARTS", "before", "local_time"]
 
 
 def local_time(moment: datetime) -> str:
@@ -341,6 +341,21 @@ _NAME_AGAIN = Field("name", "name", missing=str, told_by="reply_id")
 _CALLS = Field("tool_calls", "tool_calls", many(one(_TOOL_CALL)))
 
 
+def _final_text(event: TextBlockEndEvent, at: str) -> Any:
+    return (event.metadata or {}).get(_FINAL_TEXT_KEY)
+
+
+def _settle_final_text(fields: dict[str, Any]) -> None:
+    text = fields.pop(_FINAL_TEXT_KEY, None)
+    if text is not None:
+        fields["metadata"] = {**(fields.get("metadata") or {}), _FINAL_TEXT_KEY: text}
+
+
+# Of a voice reply that was cut short, what was heard; the deltas were more, and no event takes them back.
+_FINAL_TEXT_KEY = "final_text"
+_FINAL_TEXT = Field(_FINAL_TEXT_KEY, "text", get=_final_text)
+
+
 def _unsaid(name: str, default: Any) -> Field:
     """An attribute of ours that the wire does not have; a reader makes up for it."""
     return Field(name, "", default=default)
@@ -373,7 +388,7 @@ EVENTS = (
     ),
     _event(TextBlockStartEvent, "reply_id", "block_id"),
     _event(TextBlockDeltaEvent, "reply_id", "block_id", "delta"),
-    _event(TextBlockEndEvent, "reply_id", "block_id"),
+    _event(TextBlockEndEvent, "reply_id", "block_id", _FINAL_TEXT, settle=_settle_final_text),
     _event(ThinkingBlockStartEvent, "reply_id", "block_id"),
     _event(ThinkingBlockDeltaEvent, "reply_id", "block_id", "delta"),
     _event(ThinkingBlockEndEvent, "reply_id", "block_id"),
@@ -418,3 +433,24 @@ EVENTS = (
 
 PARTS = (*_SOURCES, *_BLOCKS, _USAGE, _RULE, _CONFIRM, _ERROR)
 """Everything inside messages and events."""
+
+
+def before(event: BaseEvent) -> tuple[BaseEvent, ...]:
+    """Return what a Python stream has directly before this event, and ours has not: the results of external calls.
+
+    AgentScope Python starts them before it pauses, and its clients take an answer for a result that is missing if
+    they have not seen that.
+    """
+    if not isinstance(event, RequireExternalExecutionEvent):
+        return ()
+    return tuple(
+        ToolResultStartEvent(
+            id=f"{event.id}-{call.id}",
+            created_at=event.created_at,
+            source=event.source,
+            reply_id=event.reply_id,
+            tool_call_id=call.id,
+            tool_call_name=call.name,
+        )
+        for call in event.tool_calls
+    )

@@ -144,7 +144,7 @@ class Reply:
         """
         track = self._track
         track.moment = event.created_at
-        if not self._habits.batches_results and type(event) not in _MAY_PARK:
+        if not (self._habits.batches_results or track.numbered or isinstance(event, _MAY_PARK)):
             self._moves.start_held_results()
         if STEPS[type(event)].part is Part.REPLY:
             _MARKS.get(type(event), Reply._mark)(self, event)
@@ -182,7 +182,7 @@ class Reply:
         self._track.send(event)
 
     def _exceed(self, event: ExceedMaxItersEvent) -> None:
-        done = self._moves.model_calls
+        done = self._moves.rounds
         self._track.send(event, max_iters=event.max_iters or done, current_iter=event.current_iter or done)
 
     def _require_confirm(self, event: RequireUserConfirmEvent) -> None:

@@ -45,7 +45,7 @@ class TableDialect:
         message: Shape,
         parts: Iterable[Shape],
         time: Callable[[datetime], str],
-        before: Callable[[BaseEvent], BaseEvent | None] = lambda event: None,
+        before: Callable[[BaseEvent], Iterable[BaseEvent]],
         splits_replies: bool = False,
         restore: Callable[[Json], Any],
     ) -> None:
@@ -73,6 +73,10 @@ class TableDialect:
     def encode(self, event: BaseEvent, facts: Facts = NO_FACTS) -> str:
         """Write one event; `facts` is what the stream has said before."""
         return to_text(lambda: _dump(self._object(event, facts)), f"an event of type {event.type!r}")
+
+    def encode_as_custom(self, event: BaseEvent) -> str:
+        """Write one event as CUSTOM, which a client of the other side passes over, and this package restores."""
+        return self.encode(_wrapped(event))
 
     def decode(self, data: Json) -> BaseEvent:
         """Read one event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base import BaseEvent, ReplyEvent
-from ..types import AgentEndEvent
+from ..types import AgentEndEvent, ToolResultStartEvent
 from .detection import Dialect
 from .dialects import encode, foreign
 
@@ -19,8 +19,9 @@ class EventWriter:
     """Writes the events of a stream, in order, as what a client of the dialect expects to receive.
 
     Beyond `encode` it fills in what the event itself does not know: the tool's name on every tool event of the Java
-    dialect, the session and the agent's name where the Python dialect has them; and it writes the REQUEST_STOP that a
-    Java stream has directly before the AGENT_RESULT of a permission pause.
+    dialect, the session and the agent's name where the Python dialect has them. And it writes what their streams have
+    and ours have not: in Java, REQUEST_STOP directly before the AGENT_RESULT of a permission pause; in Python,
+    TOOL_RESULT_START directly before REQUIRE_EXTERNAL_EXECUTION, in place of the one that comes with the result.
 
     Args:
         dialect: Whose JSON to write.
@@ -32,6 +33,7 @@ class EventWriter:
     def __init__(self, dialect: Dialect = "native") -> None:
         self._tables = foreign(dialect)
         self._facts: dict[str, dict[tuple[str, str], Any]] = {}
+        self._early: set[tuple[str, str]] = set()
 
     def write(self, event: BaseEvent) -> list[str]:
         """Return the JSON objects that this event is, each on one line.
@@ -41,9 +43,12 @@ class EventWriter:
         """
         if self._tables is None:
             return [encode(event)]
-        announced = self._tables.before(event)
-        written = [] if announced is None else [self._tables.encode(announced)]
-        return [*written, self._tables.encode(event, self._facts_of(event))]
+        if isinstance(event, ToolResultStartEvent) and _key(event) in self._early:
+            self._early.remove(_key(event))
+            return [self._tables.encode_as_custom(event)]
+        before = [early for early in self._tables.before(event) if _key(early) not in self._early]
+        self._early.update(_key(early) for early in before if isinstance(early, ToolResultStartEvent))
+        return [self._tables.encode(item, self._facts_of(item)) for item in (*before, event)]
 
     def _facts_of(self, event: BaseEvent) -> dict[tuple[str, str], Any]:
         if not isinstance(event, ReplyEvent):
@@ -56,3 +61,7 @@ class EventWriter:
         if isinstance(event, AgentEndEvent):
             del self._facts[event.reply_id]
         return facts
+
+
+def _key(event: BaseEvent) -> tuple[str, str]:
+    return getattr(event, "reply_id", ""), getattr(event, "tool_call_id", "")

@@ -6,6 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from agentscope_rx.event import BaseEvent
+from agentscope_rx.message import Msg
+
 __all__ = ["differences"]
 
 
@@ -28,6 +31,8 @@ def _differences(one: Any, other: Any, place: tuple[type, str]) -> list[tuple[ty
 
 
 def _declared(cls: type[BaseModel], name: str) -> type:
-    """The class of a message is that of its role; its fields are those of every message."""
-    base = cls.__mro__[1]
-    return base if base.__name__ == "Msg" else cls
+    """What every message or event has is a field of their base."""
+    for base in (Msg, BaseEvent):
+        if issubclass(cls, base) and name in base.model_fields:
+            return base
+    return cls

@@ -28,8 +28,7 @@ from agentscope_rx.event import (
     encode,
     encode_message,
 )
-from agentscope_rx.event.codec.dialects import FOREIGN
-from agentscope_rx.event.codec.losses import losses
+from agentscope_rx.event.codec import losses
 from agentscope_rx.message import (
     AssistantMessage,
     AudioBlock,
@@ -53,7 +52,7 @@ from agentscope_rx.message import (
 from .differences import differences
 from .samples import CALL, EVENTS, NOON, REPLY
 
-LOST = {(loss.cls, loss.field) for loss in losses(FOREIGN["java"])}
+LOST = {(loss.cls, loss.field) for loss in losses("java")}
 
 TOOL_USE = {
     "type": "tool_use",

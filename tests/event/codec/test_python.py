@@ -25,8 +25,7 @@ from agentscope_rx.event import (
     encode,
     encode_message,
 )
-from agentscope_rx.event.codec.dialects import FOREIGN
-from agentscope_rx.event.codec.losses import losses
+from agentscope_rx.event.codec import losses
 from agentscope_rx.message import (
     AssistantMessage,
     ChatUsage,
@@ -48,7 +47,7 @@ from agentscope_rx.message import (
 from .differences import differences
 from .samples import CALL, EVENTS, NOON, REPLY
 
-LOST = {(loss.cls, loss.field) for loss in losses(FOREIGN["python"])}
+LOST = {(loss.cls, loss.field) for loss in losses("python")}
 LOCAL = NOON.astimezone().replace(tzinfo=None).isoformat()
 
 BORN = {"created_at": LOCAL, "finished_at": None}
@@ -339,6 +338,13 @@ def test_an_unknown_event_is_written_back_as_it_came() -> None:
 def test_keys_that_nobody_knows_are_ignored() -> None:
     event = decode(wire("TEXT_BLOCK_END", **BLOCK, text=None, mood="good"))
     assert differences(event, decode(wire("TEXT_BLOCK_END", **BLOCK))) == set()
+
+
+def test_what_was_heard_of_a_voice_that_was_cut_short_is_kept() -> None:
+    event = decode(wire("TEXT_BLOCK_END", **BLOCK, text="Once upon"))
+    assert event.metadata == {"final_text": "Once upon"}
+    written = json.loads(encode(event, "python"))
+    assert (written["text"], written["metadata"]) == ("Once upon", {"final_text": "Once upon"})
 
 
 @pytest.mark.parametrize(

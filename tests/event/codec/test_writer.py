@@ -11,8 +11,12 @@ from agentscope_rx.event import (
     AgentEndEvent,
     AgentResultEvent,
     AgentStartEvent,
+    EventReader,
     EventWriter,
     ExceedMaxItersEvent,
+    ModelCallEndEvent,
+    ModelCallStartEvent,
+    RequireExternalExecutionEvent,
     ToolCallDeltaEvent,
     ToolCallEndEvent,
     ToolCallStartEvent,
@@ -22,7 +26,8 @@ from agentscope_rx.event import (
     ToolResultTextDeltaEvent,
     encode,
 )
-from agentscope_rx.message import AssistantMessage, GenerateReason, ToolResultState
+from agentscope_rx.message import AssistantMessage, GenerateReason, ToolResultState, ToolUseBlock
+from agentscope_rx.testing import assert_valid_stream
 
 from .samples import EVENTS
 
@@ -89,7 +94,41 @@ def test_java_is_told_of_a_permission_pause_by_a_stop() -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
 def test_all_else_is_written_as_encode_does(event: Any, dialect: Any) -> None:
     repeated = {"toolCallName", "session_id", "name"}
-    (written,) = write(EventWriter(dialect), event)
+    *_, written = write(EventWriter(dialect), event)
     plain = json.loads(encode(event, dialect))
     assert {key: value for key, value in written.items() if plain.get(key) != value}.keys() <= repeated
     assert plain.keys() <= written.keys()
+
+
+def test_python_starts_external_results_before_it_pauses() -> None:
+    reply: dict[str, Any] = {"reply_id": "r"}
+    required = RequireExternalExecutionEvent(**reply, tool_calls=(ToolUseBlock(id="c", name="search"),))
+    events = [
+        AgentStartEvent(**reply, name="x"),
+        ModelCallStartEvent(**reply, model_call_id="m", model_name="q"),
+        ToolCallStartEvent(**CALL, tool_call_name="search"),
+        ToolCallEndEvent(**CALL),
+        ModelCallEndEvent(**reply, model_call_id="m"),
+        required,
+        required.model_copy(update={"id": "again"}),
+        AgentEndEvent(**reply, generate_reason=GenerateReason.TOOL_SUSPENDED),
+        AgentStartEvent(**reply, name="x", resumed=True),
+        ToolResultStartEvent(**CALL, tool_call_name="search"),
+        ToolResultTextDeltaEvent(**CALL, delta="ok"),
+        ToolResultEndEvent(**CALL, state=ToolResultState.SUCCESS),
+        AgentEndEvent(**reply),
+    ]
+    for numbered in (True, False):
+        numbers = range(1, len(events) + 1) if numbered else [None] * len(events)
+        stream = [event.model_copy(update={"seq": seq}) for event, seq in zip(events, numbers, strict=True)]
+        written = write(EventWriter("python"), *stream)
+        assert [event.get("name") or event["type"] for event in written[5:11]] == [
+            *("TOOL_RESULT_START", "REQUIRE_EXTERNAL_EXECUTION", "REQUIRE_EXTERNAL_EXECUTION"),
+            *("agentscope_rx.AGENT_END", "x", "agentscope_rx.TOOL_RESULT_START"),
+        ]
+        reader = EventReader("python")
+        told = [told for fields in written for told in reader.read(fields)] + reader.close()
+        if not numbered:
+            assert_valid_stream(told)
+        starts = [event for event in told if isinstance(event, ToolResultStartEvent)]
+        assert [event.id for event in starts] == [events[9].id]
