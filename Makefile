@@ -10,7 +10,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat test heavy lint types bench clean
+.PHONY: help chat test heavy lint types docs bench clean
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -36,6 +36,9 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
+
 bench: $(VENV)/.local
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -58,6 +61,10 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml
+	$(INSTALL) --editable '.[docs]'
 	@touch $@
 
 # The weights are a package of their own; what it declares to need is another runtime than ours.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +39,10 @@ def test_the_code_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch, ca
     namespace: dict[str, Any] = {"__name__": "page"}
     for number, block in enumerate(blocks(page), 1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+
+
+def test_the_generated_pages_are_what_the_tables_say() -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"]
+    for name, page in pages.items():
+        stored = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert stored == page(), f"run: python docs/generate.py (it writes {name})"
