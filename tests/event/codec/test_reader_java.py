@@ -246,7 +246,7 @@ def test_3_5_all_results_start_at_once_and_end_in_a_batch() -> None:
     ]
 
 
-def test_3_5_a_call_that_is_taken_up_again_is_one_call() -> None:
+def test_b1_5_a_call_that_is_taken_up_again_is_one_call() -> None:
     """Another call in between ends it; its next piece starts it anew, under the same id."""
     stream = java(
         ("AGENT_START", "A"),

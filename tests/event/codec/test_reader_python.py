@@ -234,7 +234,7 @@ def test_3_5_results_in_the_order_in_which_they_complete() -> None:
     ]
 
 
-def test_p6_a_call_that_a_chunk_left_out_is_one_call() -> None:
+def test_b1_5_a_call_that_a_chunk_left_out_is_one_call() -> None:
     stream = python(
         START,
         ("MODEL_CALL_START", "r", "qwen"),
@@ -532,6 +532,13 @@ def test_3_13_asking_external_and_allowed_in_one_turn() -> None:
         ("result", "c1", "success", "one"),
         "done",
     ]
+
+
+def test_b1_7_two_result_starts_for_an_external_call_interrupted_while_parked() -> None:
+    interrupted = [*result("c1", REMINDER, "interrupted"), ("REPLY_END", "r", "interrupted")]
+    told = read("python", python(*SUBMITTED), python(*interrupted))
+    assert [word for word in outline(told) if word.startswith("TOOL_RESULT_START")] == ["TOOL_RESULT_START c1"]
+    assert content(fold(told))[1:] == [("result", "c1", "interrupted", REMINDER)]
 
 
 # ------------------------------------------------------------------------------------------------ 3.14 sub-agents
