@@ -1,4 +1,4 @@
-"""Writes the pages that are drawn from the code's own tables: `python docs/generate.py`. A test checks that they are."""
+"""Writes the pages that are drawn from the code's own tables: `python docs/generate.py`. A test checks them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def lifecycle_page() -> str:
     rules = "\n".join(f"* {rule.name[0].upper()}{rule.name[1:]}." for rule in RULES)
     return (
         "# What may follow what\n\n"
-        "A reply, a model call, a block, a tool call and a tool result each have a lifecycle. The diagrams and the rules "
-        "are drawn from the table in `event/lifecycle.py`, which the assembler, the fold and `verify_events` read.\n\n"
+        "A reply, a model call, a block, a tool call and a tool result each have a lifecycle. The diagrams and the "
+        "rules are drawn from the table in `event/lifecycle.py`, which the assembler, the fold and `verify_events` read.\n\n"
         f"{diagrams}\n## Rules between them\n\n{rules}\n"
     )
 
