@@ -21,8 +21,9 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 from ..errors import ModelStreamError, ModelTruncatedError
 from ..event import FinishReason
 from ..stream import ServerSentEvent
+from .characters import CharacterJoiner
 from .failures import Failure, Mask, read_failure
-from .frames import parse_frame
+from .frames import FrameParser
 from .types import FinishPiece, ModelChunk
 
 __all__ = ["FrameDecoder", "Parts", "count_at"]
@@ -46,6 +47,8 @@ class FrameDecoder:
         self.done = False
         """Whether the last frame has come; from there on nothing is read."""
         self._mask = mask
+        self._frames = FrameParser()
+        self._characters = CharacterJoiner()
         self._reason: FinishReason | None = None
         self._started = False
         self._spoke = False
@@ -64,13 +67,13 @@ class FrameDecoder:
             self.finished = self.done = True
             return []
         if event.event == "error":
-            self._fail(_failure_of_error_event(event))
-        frame = parse_frame(event)
+            self._fail(self._failure_of_error_event(event))
+        frame = self._frames.parse(event)
         if not isinstance(frame, dict):
             return []
         if (frame.get("error") or frame.get("type") == "error") and (failure := read_failure(frame)):
             self._fail(failure)
-        return self._read(frame, event.event)
+        return self._whole(self._read(frame, event.event))
 
     def close(self, stray: str = "") -> list[ModelChunk]:
         """Say that the body has ended, and return what is left.
@@ -98,7 +101,7 @@ class FrameDecoder:
             chunks.append(ModelChunk(FinishPiece(FinishReason.UNKNOWN)))
         elif self._reason is FinishReason.TOOL_CALLS and not self._has_calls():
             raise ModelStreamError("the model stopped to call tools, but the stream holds no tool call")
-        return chunks
+        return self._whole(chunks)
 
     # ------------------------------------------------------------------------------------------- for a protocol
 
@@ -126,6 +129,16 @@ class FrameDecoder:
             code=failure.code,
         )
 
+    def _failure_of_error_event(self, event: ServerSentEvent) -> Failure:
+        try:
+            body = self._frames.parse(event)
+        except ModelStreamError:
+            body = None
+        return read_failure(body) or Failure(event.data, kind="error")
+
+    def _whole(self, chunks: list[ModelChunk]) -> list[ModelChunk]:
+        return self._characters.join(chunks) if self._frames.torn else chunks
+
     # ------------------------------------------------------------------------------------------- the end
 
     def _read_stray(self, text: str) -> list[ModelChunk]:
@@ -133,7 +146,7 @@ class FrameDecoder:
         for part in (text, *text.split("\n")):
             if not part.lstrip().startswith(("{", "[")):
                 continue
-            document = parse_frame(ServerSentEvent(part, terminated=False))
+            document = self._frames.parse(ServerSentEvent(part, terminated=False))
             if failure := read_failure(document):
                 self._fail(failure)
             if isinstance(document, dict) and not self._started and (chunks := self._read_document(document)):
@@ -143,14 +156,6 @@ class FrameDecoder:
     @property
     def _check(self) -> str:
         return f"check that the base URL is that of {self.api} and that the model exists"
-
-
-def _failure_of_error_event(event: ServerSentEvent) -> Failure:
-    try:
-        body = parse_frame(event)
-    except ModelStreamError:
-        body = None
-    return read_failure(body) or Failure(event.data, kind="error")
 
 
 def _kind_of_text(text: str) -> str:

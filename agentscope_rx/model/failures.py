@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from .characters import whole_characters
+
 __all__ = ["Failure", "Mask", "masking", "read_failure"]
 
 N = TypeVar("N", bound=str | int | None)
@@ -46,7 +48,8 @@ class Failure:
     def describe(self) -> str:
         """Return kind, code and message in one line, "" when the provider gave none of them."""
         names = ", ".join(dict.fromkeys(str(name) for name in (self.kind, self.code) if name is not None))
-        return ": ".join(part for part in (names, self.message) if part)
+        line: str = whole_characters(": ".join(part for part in (names, self.message) if part))
+        return line
 
 
 def read_failure(body: Any) -> Failure | None:

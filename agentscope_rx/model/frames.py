@@ -1,4 +1,4 @@
-"""From an event of a stream to the JSON value in it."""
+"""From the events of a stream to the JSON values in them."""
 
 from __future__ import annotations
 
@@ -10,33 +10,30 @@ from pydantic_core import from_json
 from ..errors import ModelStreamError
 from ..stream import ServerSentEvent
 
-__all__ = ["parse_frame"]
+__all__ = ["FrameParser"]
 
 
-def parse_frame(event: ServerSentEvent) -> Any:
-    """Return the JSON value that an event carries; None when the end of the stream cut it.
+class FrameParser:
+    """Parses the frames of one stream."""
 
-    Raises:
-        ModelStreamError: the event is whole, but not JSON.
-    """
-    try:
-        return from_json(event.data)
-    except ValueError:
+    def __init__(self) -> None:
+        self.torn = False
+        """Whether strings so far may hold half a surrogate pair: the server cuts text at any UTF-16 unit."""
+
+    def parse(self, event: ServerSentEvent) -> Any:
+        """Return the JSON value that an event carries; None when the end of the stream cut it.
+
+        Raises:
+            ModelStreamError: the event is whole, but not JSON.
+        """
         try:
-            # Slower, but it takes half a surrogate pair, which servers send that cut text at any UTF-16 unit.
-            return _with_whole_characters(json.loads(event.data))
-        except (ValueError, RecursionError):
-            if event.terminated:
-                raise ModelStreamError("an event of the model's stream is not valid JSON") from None
-            return None
-
-
-def _with_whole_characters(value: Any) -> Any:
-    """Replace what is no character, and could be neither stored nor sent on, by U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {key: _with_whole_characters(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_whole_characters(item) for item in value]
-    return value
+            return from_json(event.data)
+        except ValueError:
+            try:
+                value = json.loads(event.data)  # slower, but it takes half a surrogate pair
+            except (ValueError, RecursionError):
+                if event.terminated:
+                    raise ModelStreamError("an event of the model's stream is not valid JSON") from None
+                return None
+        self.torn = True
+        return value

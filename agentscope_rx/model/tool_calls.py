@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..message import parse_arguments
+from .characters import whole_characters
 from .types import ToolCallPiece
 
 __all__ = ["RawCall", "ToolCallJoiner"]
@@ -165,7 +166,7 @@ class _Call:
 
     def has_said(self, arguments: str) -> bool:
         """Whether `arguments` are the same as the whole ones so far."""
-        said = "".join(self._said)
+        said = whole_characters("".join(self._said))
         if said == arguments:
             return True
         try:

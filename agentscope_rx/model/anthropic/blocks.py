@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...message import parse_arguments
+from ..characters import whole_characters
 from ..native import native
 from ..profiles import ANTHROPIC
 from ..types import Piece, TextPiece, ThinkingPiece, ToolCallPiece
@@ -152,7 +153,7 @@ class NativeBlock(Block):
                 self._fields[name] = _joined(self._fields.get(name), values)
                 continue
             with contextlib.suppress(ValueError, TypeError):
-                self._fields["input"] = parse_arguments("".join(values))
+                self._fields["input"] = parse_arguments(whole_characters("".join(values)))
         return [ThinkingPiece(metadata=native(ANTHROPIC.name, block=self._fields))]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from ..characters import count_characters
 from ..native import native
 from ..profiles import OPENAI
 from ..types import DataPiece, Piece, TextPiece, ThinkingPiece, ToolCallPiece
@@ -49,7 +50,7 @@ class Item:
 
     def say(self, key: Any, text: str) -> str:
         """Take note that more of a part, or of the arguments, has been said, and return it."""
-        self._said[key] = self._said.get(key, 0) + len(text)
+        self._said[key] = self._said.get(key, 0) + count_characters(text)
         return text
 
     def rest(self, key: Any, whole: Any) -> str:
