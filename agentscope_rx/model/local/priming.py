@@ -1,87 +1,90 @@
-"""Shows a very small model how the tools of a request are called, and makes it a little more willing to.
+"""Shows a very small model how the tools of a request are called, and makes it willing to call them.
 
 Such a model learns from examples, not from instructions. So, where a request has tools, a few short exchanges stand
-between the system message and the conversation. They are made from the schemas: for each tool a question, a call, a
-result and the answer, and some questions that need no tool.
+between the system message and the conversation: for each tool a question, the call, a result and the answer, made from
+its schema, and in front of them and behind them a question that needs no tool. What each part is for has been measured:
+
+* All answers to results have one form, and no result is what one would expect: so the model repeats what it is given,
+  and does not guess.
+* Questions about numbers come last. Other questions find their tool by their words; numbers have nothing to hold on to
+  but nearness.
+* Whether to call is decided by one token, the marker of the template. The model knows well which questions are for a
+  tool, but its threshold is off: it rises with every answer in plain text, and falls with every call. A bias on that
+  token takes this back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import takewhile
 from typing import Any
 
 from ...message import AssistantMessage, Msg, MsgRole, TextBlock, ToolResultBlock, ToolUseBlock, UserMessage
 from ..types import ModelOptions, ModelRequest, ToolSchema
-from .catalog import EmbeddedModel
+from .catalog import CallBias
+from .examples import example_arguments, example_question
 
 __all__ = ["demonstrate", "prime"]
 
+_MAX_SHOWN = 8
+"""Tools that are demonstrated; the model is told of all, but examples of so many would only confuse it."""
+_BEFORE = ("What is the capital of Peru?", "The capital of Peru is Lima.")
+_AFTER = ("Thank you!", "You are welcome!")
+_RESULTS = ("17 blue", "red, 31 degrees", "8 of 9 stars")
 
-def prime(request: ModelRequest, model: EmbeddedModel) -> ModelRequest:
-    """Return the request with what helps the model to call the right tool; without tools, the request as it is."""
+
+def prime(request: ModelRequest, call_bias: CallBias) -> ModelRequest:
+    """Return the request with what helps the model to call the right tool; one without tools is returned as it is."""
     if not request.tools or request.options.tool_choice == "none":
         return request
-    head = [m for m in request.messages if m.role is MsgRole.SYSTEM]
-    rest = [m for m in request.messages if m.role is not MsgRole.SYSTEM]
+    system = list(takewhile(lambda message: message.role is MsgRole.SYSTEM, request.messages))
+    messages = [*system, *demonstrate(request.tools), *request.messages[len(system) :]]
     options = request.options
-    if not _answers_tool(rest):
-        bias = ModelOptions(extra_body={"logit_bias": [[model.call_marker, model.call_bias]]})
-        options = bias.merged(options)
-    return replace(request, messages=[*head, *demonstrate(request.tools), *rest], options=options)
-
-
-def _answers_tool(messages: Sequence[Msg]) -> bool:
-    """Whether the model is about to speak after a tool result."""
-    return bool(messages) and messages[-1].has_content_blocks(ToolResultBlock)
+    if options.tool_choice in (None, "auto") and messages[-1].role is MsgRole.USER:
+        bias = [[call_bias.marker, call_bias.after(_streak(messages))]]
+        options = ModelOptions(extra_body={"logit_bias": bias}).merged(options)
+    return replace(request, messages=messages, options=options)
 
 
 def demonstrate(tools: Sequence[ToolSchema]) -> list[Msg]:
-    """Return example exchanges for the tools."""
-    shown = [_exchange(number, tool) for number, tool in enumerate(tools)]
-    half = len(shown) // 2
-    return [*chain(*shown[:half]), *_small_talk(), *chain(*shown[half:])]
+    """Return example exchanges: one for each tool, between two that need none."""
+    shown = [(tool, example_arguments(tool)) for tool in tools[:_MAX_SHOWN]]
+    shown.sort(key=lambda each: _is_numeric(each[1]))
+    exchanges = [
+        message
+        for number, (tool, arguments) in enumerate(shown)
+        for message in _exchange(tool, arguments, f"example_{number}", _RESULTS[number % len(_RESULTS)])
+    ]
+    return [
+        UserMessage(_BEFORE[0]),
+        AssistantMessage(_BEFORE[1]),
+        *exchanges,
+        UserMessage(_AFTER[0]),
+        AssistantMessage(_AFTER[1]),
+    ]
 
 
-def _small_talk() -> list[Msg]:
-    pairs = (("What is the color of grass?", "Grass is green."), ("Thank you!", "You are welcome!"))
-    return [message for question, answer in pairs for message in (UserMessage(question), AssistantMessage(answer))]
+def _exchange(tool: ToolSchema, arguments: dict[str, Any], id: str, result: str) -> tuple[Msg, Msg]:
+    return UserMessage(example_question(tool, arguments)), AssistantMessage(
+        ToolUseBlock(id=id, name=tool.name, input=arguments),
+        ToolResultBlock(id=id, name=tool.name, output=(TextBlock(result),)),
+        TextBlock(f"It is {result}."),
+    )
 
 
-_RESULTS = ("17 blue", "red, 31", "8 and 9")
-_SAMPLES: Mapping[str, Any] = {
-    "city": "Rome",
-    "location": "Rome",
-    "timezone": "UTC",
-    "expression": "2 + 3",
-    "query": "cats",
-}
-_BY_TYPE: Mapping[str, Any] = {"integer": 2, "number": 2, "boolean": True, "array": [], "object": {}}
+def _is_numeric(arguments: Mapping[str, Any]) -> bool:
+    values = "".join(map(str, arguments.values()))
+    return bool(values) and not any(map(str.isalpha, values))
 
 
-def _exchange(number: int, tool: ToolSchema) -> list[Msg]:
-    arguments = _arguments(tool.parameters)
-    words = " ".join(w for w in tool.name.split("_") if w not in ("get", "current"))
-    values = " and ".join(str(value) for value in arguments.values())
-    question = f"What is the {words}{' of ' + values if values else ''}?"
-    result = _RESULTS[number % len(_RESULTS)]
-    id = f"example_{number}"
-    call = ToolUseBlock(id=id, name=tool.name, input=arguments)
-    output = ToolResultBlock(id=id, name=tool.name, output=(TextBlock(result),))
-    return [UserMessage(question), AssistantMessage([call, output, TextBlock(f"It is {result}.")])]
-
-
-def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    properties = schema.get("properties", {})
-    names = schema.get("required") or list(properties)[:1]
-    return {name: _sample(name, properties.get(name, {})) for name in names}
-
-
-def _sample(name: str, schema: Mapping[str, Any]) -> Any:
-    for key in ("examples", "enum"):
-        if values := schema.get(key):
-            return values[0]
-    if name in _SAMPLES:
-        return _SAMPLES[name]
-    return _BY_TYPE.get(schema.get("type", "string"), name)
+def _streak(messages: Sequence[Msg]) -> int:
+    """Return how many replies in a row, up to now, were plain text, or how many had a call: those count negative."""
+    streak = 0
+    for message in reversed(messages):
+        if message.role is MsgRole.ASSISTANT:
+            step = -1 if message.has_content_blocks(ToolUseBlock) else 1
+            if streak * step < 0:
+                break
+            streak += step
+    return streak
