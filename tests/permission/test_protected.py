@@ -5,7 +5,7 @@ import pytest
 from agentscope_rx.permission.protected import protection
 
 SECRET = [
-    "/home/.netrc", "/x/.npmrc", "/x/.pypirc", "/x/.env", "/x/.envrc", "/x/.env.local", "/x/.env.development",
+    "/h/.netrc", "/x/.npmrc", "/x/.pypirc", "/x/.env", "/x/.envrc", "/x/.env.local", "/x/.env.development",
     "/x/.env.development.local", "/x/.env.test", "/x/.env.test.local", "/x/.env.staging", "/x/.env.production",
     "/x/.env.production.local", "/x/.ssh", "/x/.ssh/id_rsa", "/x/.ssh/keys/a", "/x/.ENV", "/x/.Env.", "/x/.env ",
     "/x/ .env", "/x/.en*", "/x/.en?", "/x/.[e]nv", "/x/.s*/id_rsa", "/x/.*",
@@ -38,6 +38,6 @@ def test_everything_else_is_free(path: str):
 
 @pytest.mark.parametrize("name", ["config", "authorized_keys", "Config", "AUTHORIZED_KEYS"])
 def test_p28_files_of_ssh_are_found_by_more_than_their_name(name: str):
-    assert protection(f"/home/me/.ssh/{name}", read_only=False)
-    assert protection(f"/home/me/.SSH/{name}", read_only=True)
-    assert protection(f"/home/me/{name}", read_only=False) is None
+    assert protection(f"/h/me/.ssh/{name}", read_only=False)
+    assert protection(f"/h/me/.SSH/{name}", read_only=True)
+    assert protection(f"/h/me/{name}", read_only=False) is None
