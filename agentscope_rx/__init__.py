@@ -373,6 +373,18 @@ if TYPE_CHECKING:
     from .model import (
         resolve_model as resolve_model,
     )
+    from .permission import (
+        PermissionContext as PermissionContext,
+    )
+    from .permission import (
+        PermissionDecision as PermissionDecision,
+    )
+    from .permission import (
+        PermissionEngine as PermissionEngine,
+    )
+    from .permission import (
+        PermissionMode as PermissionMode,
+    )
     from .stream import (
         Gate as Gate,
     )
@@ -411,6 +423,9 @@ if TYPE_CHECKING:
     )
     from .tools import (
         ToolSchema as ToolSchema,
+    )
+    from .tools import (
+        ToolVerdict as ToolVerdict,
     )
     from .tools import (
         tool as tool,
@@ -482,6 +497,10 @@ __all__ = [
     "OpenAIResponsesModel",
     "PendingToolCallsError",
     "PermissionBehavior",
+    "PermissionContext",
+    "PermissionDecision",
+    "PermissionEngine",
+    "PermissionMode",
     "PermissionRule",
     "ProtocolError",
     "ReActAgent",
@@ -528,6 +547,7 @@ __all__ = [
     "ToolResultTextDeltaEvent",
     "ToolSchema",
     "ToolUseBlock",
+    "ToolVerdict",
     "Toolkit",
     "URLSource",
     "UnknownEvent",
@@ -553,7 +573,7 @@ __all__ = [
     "tool",
 ]
 
-_HOMES = ("errors", "identity", "message", "event", "stream", "context", "tools", "model", "agent")
+_HOMES = ("errors", "identity", "message", "event", "stream", "context", "tools", "model", "permission", "agent")
 """Where the names live, lowest floor first."""
 
 
