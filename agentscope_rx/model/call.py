@@ -103,8 +103,9 @@ async def _attempt(
             async for data in body:
                 for event in parser.feed(data):
                     for chunk in decoder.feed(event):
-                        _note(chunk, watchdog)
+                        watchdog.pause(progress=_has_content(chunk))
                         yield chunk
+                        watchdog.resume()
                 if decoder.done:
                     await _drain(body)
                     break
@@ -115,15 +116,14 @@ async def _attempt(
                 raise
     for event in parser.flush():
         for chunk in decoder.feed(event):
-            _note(chunk, watchdog)
+            watchdog.pause(progress=_has_content(chunk))
             yield chunk
     for chunk in decoder.close(parser.stray):
         yield chunk
 
 
-def _note(chunk: ModelChunk, watchdog: StallWatchdog) -> None:
-    if not isinstance(chunk.pieces[0], _NO_CONTENT):  # content comes first in a chunk
-        watchdog.progress()
+def _has_content(chunk: ModelChunk) -> bool:
+    return not isinstance(chunk.pieces[0], _NO_CONTENT)  # content comes first in a chunk
 
 
 async def _drain(body: AsyncGenerator[bytes, None]) -> None:

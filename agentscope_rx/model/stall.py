@@ -1,7 +1,8 @@
 """The stall watchdog: a stream that is open but says nothing.
 
-The clock runs only while a read is pending, and `progress` sets it back; so bytes that carry no content (keep-alives,
-usage) do not feed it, and neither a slow consumer nor a person who is asked something is taken for a silent server.
+The clock runs from the last content on and stands only while a chunk is consumed. So bytes that carry no content
+(keep-alives, usage) do not feed it, however many come, and neither a slow consumer nor a person who is asked something
+is taken for a silent server.
 
 There is one timer per stream. It is not moved when content comes; when it fires it looks how much of the limit is
 left and sleeps for that long again.
@@ -25,7 +26,7 @@ DEFAULT_STALL_TIMEOUT = 300.0
 
 
 class StallWatchdog:
-    """Ends one stream of reads when no content has come for too long.
+    """Ends one stream of reads when no content has come for too long. The clock starts when it is made.
 
     Args:
         seconds: the limit; infinity switches the watchdog off.
@@ -35,21 +36,27 @@ class StallWatchdog:
         self.progressed = False
         """Whether any content has come."""
         self._limit = seconds
-        self._waited = 0.0
-        self._since = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._since = self._paused_at = self._loop.time()
         self._reader: asyncio.Task[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._fired = False
 
-    def progress(self) -> None:
-        """Say that content came: the clock starts from zero."""
-        self.progressed = True
-        self._waited = 0.0
+    def pause(self, *, progress: bool) -> None:
+        """Stop the clock: a chunk is consumed now. If it has content, the clock is set back to zero."""
+        self._paused_at = self._loop.time()
+        if progress:
+            self.progressed = True
+            self._since = self._paused_at
+
+    def resume(self) -> None:
+        """Let the clock go on: the chunk has been consumed."""
+        self._since += self._loop.time() - self._paused_at
 
     def hurry(self, seconds: float) -> None:
         """Start the clock from zero with a shorter limit; one that is not shorter changes nothing."""
         if seconds < self._limit:
-            self._waited = 0.0
+            self._since = self._loop.time()
             self._limit = seconds
             self._arm(seconds)
 
@@ -57,17 +64,17 @@ class StallWatchdog:
         """Yield what `source` yields; the source is closed with this generator.
 
         Raises:
-            ModelStallError: reads have been pending for the limit since the last progress; the read was cancelled.
+            ModelStallError: the limit has passed since the last progress; a read that was pending was cancelled.
         """
-        clock = asyncio.get_running_loop().time
         try:
             while True:
+                if (left := self._left()) <= 0:
+                    raise self._stalled()
+                if self._timer is None:
+                    self._arm(left)
                 task = asyncio.current_task()
                 assert task is not None, "asynchronous generators are driven by tasks"
                 cancelling = task.cancelling()
-                if self._timer is None:
-                    self._arm(self._limit - self._waited)
-                self._since = clock()
                 self._reader = task
                 try:
                     item = await anext(source)
@@ -80,25 +87,26 @@ class StallWatchdog:
                     raise
                 finally:
                     self._reader = None
-                self._waited += clock() - self._since
                 yield item
         finally:
             if self._timer is not None:
                 self._timer.cancel()
             await source.aclose()
 
+    def _left(self) -> float:
+        return self._limit - (self._loop.time() - self._since)
+
     def _arm(self, seconds: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         if seconds < math.inf:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._check)
+            self._timer = self._loop.call_later(seconds, self._check)
 
     def _check(self) -> None:
         self._timer = None
         if self._reader is None:
-            return  # the next read arms it again
-        left = self._limit - self._waited - (asyncio.get_running_loop().time() - self._since)
-        if left > 0:
+            return  # the next read looks at the clock itself
+        if (left := self._left()) > 0:
             self._arm(left)
         else:
             self._fired = True

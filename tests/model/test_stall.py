@@ -5,12 +5,22 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Coroutine
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, TypeVar
 
 import pytest
 
 from agentscope_rx.errors import ModelStallError
+from agentscope_rx.event import FinishReason
+from agentscope_rx.model import NO_RETRY, OpenAIChatModel
+from agentscope_rx.model import call as call_module
 from agentscope_rx.model.stall import StallWatchdog
+
+from .calling import outcome_of
+from .openai_chat.decoding import STOP, delta, sse
+from .outcome import Outcome
+
+T = TypeVar("T")
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -51,6 +61,20 @@ async def every(seconds: float, times: int) -> AsyncGenerator[int, None]:
         yield number
 
 
+async def flood(seconds: float, *first: T) -> AsyncGenerator[T, None]:
+    """Yield `first`, then the last of it for ever, never at rest: time passes because all of it takes work."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    for item in chain(first, repeat(first[-1])):
+        loop.now += seconds
+        yield item
+
+
+def consume_at_once(watchdog: StallWatchdog) -> None:
+    watchdog.pause(progress=True)
+    watchdog.resume()
+
+
 def test_silence_for_the_limit_is_a_stall_and_closes_the_source() -> None:
     closed = []
 
@@ -68,7 +92,7 @@ def test_silence_for_the_limit_is_a_stall_and_closes_the_source() -> None:
         async def consume() -> None:
             async for item in watchdog.watch(silent()):
                 items.append(item)
-                watchdog.progress()
+                consume_at_once(watchdog)
 
         with pytest.raises(ModelStallError, match="10 seconds") as caught:
             await consume()
@@ -94,33 +118,45 @@ def test_progress_sets_the_clock_back_and_there_is_one_timer_for_many_items() ->
     async def main() -> None:
         watchdog = StallWatchdog(10)
         async for _ in watchdog.watch(every(0.01, times=3000)):
-            watchdog.progress()
+            consume_at_once(watchdog)
 
     loop = run(main())
     assert round(loop.now) == 30
     assert loop.timers - 3000 <= 5, "the sleeps of the source, and one timer of the watchdog for each ten seconds"
 
 
+def test_a_flood_without_content_does_not_slow_the_clock() -> None:
+    async def main() -> None:
+        with pytest.raises(ModelStallError):
+            async for _ in StallWatchdog(10).watch(flood(0.5, "ping")):
+                pass
+        assert asyncio.get_running_loop().time() == 10
+
+    assert run(main()).timers == 1
+
+
 def test_the_time_of_the_consumer_does_not_count() -> None:
     async def main() -> None:
-        numbers = []
-        async for number in StallWatchdog(10).watch(every(2, times=4)):
+        watchdog, numbers = StallWatchdog(10), []
+        async for number in watchdog.watch(every(2, times=4)):
             numbers.append(number)
+            watchdog.pause(progress=False)
             await asyncio.sleep(100)
+            watchdog.resume()
         assert numbers == [0, 1, 2, 3]
 
     assert run(main()).timers < 30
 
 
-def test_only_the_reads_since_the_last_progress_count() -> None:
+def test_only_the_time_since_the_last_progress_counts() -> None:
     async def main() -> None:
         watchdog = StallWatchdog(10)
 
         async def consume() -> None:
             async for number in watchdog.watch(every(4, times=100)):
+                watchdog.pause(progress=number == 1)
                 await asyncio.sleep(50)
-                if number == 1:
-                    watchdog.progress()
+                watchdog.resume()
 
         with pytest.raises(ModelStallError):
             await consume()
@@ -196,3 +232,40 @@ def test_leaving_closes_the_source_and_the_timer() -> None:
         assert closed == [True]
 
     assert run(main()).now == 0
+
+
+# ----------------------------------------------------------------------------------------- the clock of a model call
+
+
+def flooded_call(monkeypatch: pytest.MonkeyPatch, *items: bytes) -> tuple[Outcome, float]:
+    """What a call with a limit of ten seconds gives when its body is this flood, and after how long."""
+    monkeypatch.setattr(call_module, "post", lambda request, client: flood(0.25, *items))
+    outcomes: list[Outcome] = []
+
+    async def main() -> None:
+        chat = OpenAIChatModel("m", api_key="key", base_url="http://x", retry=NO_RETRY, stall_timeout=10)
+        outcomes.append(await outcome_of(chat))
+
+    now = run(main()).now
+    return outcomes[0], now
+
+
+NOISE = {
+    "pings": b": ping\n\n",
+    "empty deltas": sse(delta(content="")),
+    "usage": sse({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
+}
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_b6_70_a_flood_without_content_stalls_on_time(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, now = flooded_call(monkeypatch, sse(delta(content="Hello")), noise)
+    assert isinstance(outcome.error, ModelStallError)
+    assert (outcome.text, now) == ("Hello", 10.25)
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_a_flood_after_the_finish_reason_is_left_in_time(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, now = flooded_call(monkeypatch, sse(delta(content="Hello"), STOP), noise)
+    assert (outcome.text, outcome.finish, outcome.error) == ("Hello", FinishReason.STOP, None)
+    assert now == 0.25 + call_module._GRACE
