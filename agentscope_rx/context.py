@@ -53,6 +53,12 @@ class RuntimeContext:
         """Return what is kept under a key or a type, `default` when nothing is."""
         return self._attributes.get(key, default)
 
+    def copy(self) -> RuntimeContext:
+        """Return a context with the same session, user and attributes; what is put into one is not in the other."""
+        twin = RuntimeContext(self.session_id, self.user_id)
+        twin._attributes.update(self._attributes)
+        return twin
+
     def types(self) -> frozenset[type]:
         """Return the types that something is kept under."""
         return frozenset(key for key in self._attributes if isinstance(key, type))

@@ -17,7 +17,8 @@ def lifecycle_page() -> str:
     return (
         "# What may follow what\n\n"
         "A reply, a model call, a block, a tool call and a tool result each have a lifecycle. The diagrams and the "
-        "rules are drawn from the table in `event/lifecycle.py`, which the assembler, the fold and `verify_events` read.\n\n"
+        "rules are drawn from the table in `event/lifecycle.py`, which the assembler, the fold and `verify_events` "
+        "read.\n\n"
         f"{diagrams}\n## Rules between them\n\n{rules}\n"
     )
 

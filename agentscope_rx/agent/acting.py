@@ -1,74 +1,267 @@
-"""The acting stage: the tool calls of one turn as events."""
+"""The acting stage: the tool calls of one turn as events.
+
+Every call gets a verdict, from the answers that were given or from the permission engine. What can run runs, in
+batches; then what waits for a person and what is run elsewhere is announced.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import reactivex as rx
-from reactivex import Observable
+from reactivex import Observable, operators as ops
 
 from ..context import RuntimeContext
 from ..event import (
     AgentEvent,
     RequestStopEvent,
+    RequireExternalExecutionEvent,
+    RequireUserConfirmEvent,
     ToolResultDataDeltaEvent,
     ToolResultEndEvent,
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
-from ..message import ToolUseBlock
+from ..message import (
+    Base64Source,
+    PermissionBehavior,
+    TextBlock,
+    ToolCallState,
+    ToolResultBlock,
+    ToolResultState,
+    ToolUseBlock,
+)
+from ..middleware import Next, ToolCallInput
+from ..operators import Operator
+from ..permission import PermissionEngine
 from ..stream import concat_stages, from_async_iterable, unwinding
-from ..tools import ToolData, ToolEnd, Toolkit, ToolStop, ToolText, run_tool
+from ..tools import ToolData, ToolEnd, Toolkit, ToolStart, ToolStop, ToolSuspended, ToolText, run_tool
+from .answers import Answers
+from .closing import result_events
 
-__all__ = ["acting"]
+__all__ = ["Turn"]
 
 _PROGRESS = {"progress": True}
 
 
-def acting(
-    calls: Sequence[ToolUseBlock], toolkit: Toolkit, context: RuntimeContext, reply_id: str
-) -> Observable[AgentEvent]:
-    """Run the calls of one turn.
+class _Place(Enum):
+    """Where a call of the turn goes."""
 
-    Emits TOOL_RESULT_START, deltas and END of every call. Contiguous concurrency-safe calls run in parallel and
-    interleave, their STARTs in call order; a call that is not safe starts when every earlier one has a result. A tool
-    that fails ends its own call with an error and disturbs no other.
+    SETTLED = "its result is known: it came from outside, or the call is denied"
+    RUN = "it runs"
+    ASK = "a person must confirm it"
+    OUTSIDE = "it is run elsewhere"
+    HELD = "it waits for an earlier call of the turn"
+
+
+_PARKED = (_Place.ASK, _Place.OUTSIDE, _Place.HELD)
+
+
+@dataclass(slots=True)
+class Turn:
+    """What it takes to bring the tool calls of one turn to an end."""
+
+    reply_id: str
+    """The reply."""
+    toolkit: Toolkit
+    """The tools."""
+    engine: PermissionEngine
+    """Who decides of the calls that nobody has answered."""
+    context: RuntimeContext
+    """Where the tools' injected parameters come from."""
+    answers: Answers
+    """What was decided outside."""
+    around_tool_call: Callable[[Next[ToolCallInput]], Next[ToolCallInput]]
+    """Puts the middlewares around one call."""
+    denied: set[str] = field(default_factory=set)
+    """The calls that were denied, by a person or by the engine; known as soon as they are placed."""
+    _suspended: dict[str, str] = field(default_factory=dict)
+
+    def events(self, calls: Sequence[ToolUseBlock]) -> Observable[AgentEvent]:
+        """Bring the calls to an end, as far as that can be done now.
+
+        Emits TOOL_RESULT_START, deltas and END of every call that is answered, denied or run; then one
+        REQUIRE_USER_CONFIRM for those that a person must confirm, and one REQUIRE_EXTERNAL_EXECUTION for those that
+        are run elsewhere. Contiguous concurrency-safe calls run in parallel, their STARTs in call order. A call that
+        is not safe starts when every earlier call has a result, and is not asked about before that.
+        """
+        return concat_stages(lambda: self._stages(calls))
+
+    def _stages(self, calls: Sequence[ToolUseBlock]) -> Generator[Any, Any, None]:
+        results: dict[str, Observable[AgentEvent]] = {}
+        placed: dict[_Place, list[ToolUseBlock]] = {place: [] for place in _Place}
+        for call in calls:
+            behind = any(placed[place] for place in _PARKED)
+            place, placed_call = self._place(call, behind, results)
+            placed[place].append(placed_call)
+        parked = {call.id for place in _PARKED for call in placed[place]}
+        for batch in self.toolkit.batches([call for call in calls if call.id not in parked]):
+            lineup = _Lineup([call.id for call in batch if call.id not in results and not self._may_be_late(call)])
+            stages = [results.get(call.id) or self._run(call, lineup) for call in batch]
+            yield stages[0] if len(stages) == 1 else rx.merge(*stages)
+        if asking := placed[_Place.ASK]:
+            yield RequireUserConfirmEvent(reply_id=self.reply_id, tool_calls=tuple(asking), seq=0)
+        outside = {call.id for call in placed[_Place.OUTSIDE]} | self._suspended.keys()
+        if announced := tuple(self._announced(call) for call in calls if call.id in outside):
+            yield RequireExternalExecutionEvent(reply_id=self.reply_id, tool_calls=announced, seq=0)
+
+    def _place(
+        self, call: ToolUseBlock, behind: bool, results: dict[str, Observable[AgentEvent]]
+    ) -> tuple[_Place, ToolUseBlock]:
+        """Decide where a call goes; `behind`: whether an earlier one will not have its result in this round."""
+        tool = self.toolkit.get(call.name)
+        if (result := self.answers.results.get(call.id)) is not None:
+            results[call.id] = _stage(lambda: _outside_events(self.reply_id, result))
+            return _Place.SETTLED, call
+        if (denial := self.answers.denied.get(call.id)) is not None:
+            results[call.id] = self._denied(call, denial)
+            return _Place.SETTLED, call
+        if call.state is ToolCallState.SUBMITTED:
+            return _Place.OUTSIDE, call
+        if behind and tool is not None and not tool.concurrency_safe:
+            return (_Place.ASK if call.state is ToolCallState.ASKING else _Place.HELD), call
+        if call.state is not ToolCallState.ALLOWED and tool is not None:
+            decision = self.engine.evaluate(tool, call.input)
+            if decision.behavior is PermissionBehavior.DENY:
+                results[call.id] = self._denied(call, decision.message)
+                return _Place.SETTLED, call
+            if decision.behavior is PermissionBehavior.ASK:
+                asking = {"state": ToolCallState.ASKING, "suggested_rules": decision.suggested_rules}
+                return _Place.ASK, call.model_copy(update=asking)
+        return (_Place.OUTSIDE if tool is not None and tool.external else _Place.RUN), call
+
+    def _denied(self, call: ToolUseBlock, why: str) -> Observable[AgentEvent]:
+        self.denied.add(call.id)
+        return _stage(lambda: result_events(self.reply_id, call, why, ToolResultState.DENIED))
+
+    def _announced(self, call: ToolUseBlock) -> ToolUseBlock:
+        reason = self._suspended.get(call.id)
+        metadata = call.metadata if not reason else {**(call.metadata or {}), "reason": reason}
+        return call.model_copy(update={"state": ToolCallState.SUBMITTED, "metadata": metadata})
+
+    def _may_be_late(self, call: ToolUseBlock) -> bool:
+        tool = self.toolkit.get(call.name)
+        return tool is not None and tool.suspends
+
+    def _run(self, call: ToolUseBlock, lineup: _Lineup) -> Observable[AgentEvent]:
+        def run(input: ToolCallInput) -> Observable[AgentEvent]:
+            return from_async_iterable(lambda: self._tool_call_events(input, lineup))
+
+        around = self.around_tool_call(run)
+        stage = around(ToolCallInput(call, self.toolkit.get(call.name)))
+        # A middleware may answer without going in: its call lines up no longer than until it says something.
+        return stage if around is run else stage.pipe(_leaving(lineup, call.id))
+
+    async def _tool_call_events(self, input: ToolCallInput, lineup: _Lineup) -> AsyncIterator[AgentEvent]:
+        call = input.tool_call
+        try:
+            async with unwinding(run_tool(call, input.tool, self.context)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, ToolSuspended):
+                        self._suspended[call.id] = chunk.reason
+                        return
+                    if isinstance(chunk, ToolStart):
+                        await lineup.wait(call.id)
+                    yield _EVENT_OF_CHUNK[type(chunk)](self.reply_id, call, chunk)
+                    if isinstance(chunk, ToolStart):
+                        await lineup.step()
+        finally:
+            lineup.leave(call.id)
+
+
+class _Lineup:
+    """Lets the calls of a batch start in call order, when each has begun or handed itself over.
+
+    Nobody waits long: a silent call counts as begun after a moment.
     """
 
-    def stage(call: ToolUseBlock) -> Observable[AgentEvent]:
-        return from_async_iterable(lambda: _tool_call_events(call, toolkit, context, reply_id))
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._waiting: dict[str, asyncio.Future[None] | None] = dict.fromkeys(ids)
+        self._alone = len(ids) < 2
 
-    def batches() -> Generator[Observable[AgentEvent], Any, None]:
-        for batch in toolkit.batches(calls):
-            yield stage(batch[0]) if len(batch) == 1 else rx.merge(*map(stage, batch))
+    async def wait(self, id: str) -> None:
+        """Wait until every call of the batch can start, and those before this one have."""
+        if self._alone or id not in self._waiting:
+            return
+        turn = self._waiting[id] = asyncio.get_running_loop().create_future()
+        self._release()
+        await turn
 
-    return concat_stages(batches)
+    async def step(self) -> None:
+        """Let the others of the batch start before this one says anything."""
+        if not self._alone:
+            await asyncio.sleep(0)
+
+    def leave(self, id: str) -> None:
+        """Do not wait for this call any more."""
+        if id in self._waiting:
+            del self._waiting[id]
+            self._release()
+
+    def _release(self) -> None:
+        turns = list(self._waiting.values())
+        if turns and None not in turns:
+            # Soon, and not now: the last to come must be waiting too, or it would go first.
+            asyncio.get_running_loop().call_soon(self._wake)
+
+    def _wake(self) -> None:
+        for turn in self._waiting.values():
+            if turn is not None and not turn.done():
+                turn.set_result(None)
 
 
-async def _tool_call_events(
-    call: ToolUseBlock, toolkit: Toolkit, context: RuntimeContext, reply_id: str
-) -> AsyncIterator[AgentEvent]:
-    yield ToolResultStartEvent(reply_id=reply_id, tool_call_id=call.id, tool_call_name=call.name, seq=0)
-    async with unwinding(run_tool(call, toolkit.get(call.name), context)) as chunks:
-        async for chunk in chunks:
-            yield _EVENT_OF_CHUNK[type(chunk)](reply_id, call.id, chunk)
+def _leaving(lineup: _Lineup, id: str) -> Operator[AgentEvent, AgentEvent]:
+    """Leave the line-up at the first sign of life."""
+
+    def leave(*_: Any) -> None:
+        lineup.leave(id)
+
+    return ops.do_action(leave, leave, leave)
 
 
-def _text(reply_id: str, call_id: str, chunk: ToolText) -> AgentEvent:
+def _stage(events: Callable[[], Generator[AgentEvent, Any, None]]) -> Observable[AgentEvent]:
+    return concat_stages(events)
+
+
+def _outside_events(reply_id: str, result: ToolResultBlock) -> Generator[AgentEvent, Any, None]:
+    """The events of a result that came from outside."""
+    call: dict[str, Any] = {"reply_id": reply_id, "tool_call_id": result.id, "seq": 0}
+    yield ToolResultStartEvent(**call, tool_call_name=result.name)
+    for block in result.output:
+        if isinstance(block, TextBlock):
+            if block.text:
+                yield ToolResultTextDeltaEvent(**call, delta=block.text)
+        else:
+            source = block.source
+            content: dict[str, Any] = {"data": source.data} if isinstance(source, Base64Source) else {"url": source.url}
+            media_type = source.media_type or "application/octet-stream"
+            yield ToolResultDataDeltaEvent(**call, block_id=block.id, media_type=media_type, **content)
+    state = ToolResultState.SUCCESS if result.state is ToolResultState.RUNNING else result.state
+    yield ToolResultEndEvent(**call, state=state, metadata=result.metadata)
+
+
+def _start(reply_id: str, call: ToolUseBlock, chunk: ToolStart) -> AgentEvent:
+    return ToolResultStartEvent(reply_id=reply_id, tool_call_id=call.id, tool_call_name=call.name, seq=0)
+
+
+def _text(reply_id: str, call: ToolUseBlock, chunk: ToolText) -> AgentEvent:
     return ToolResultTextDeltaEvent(
         reply_id=reply_id,
-        tool_call_id=call_id,
+        tool_call_id=call.id,
         delta=chunk.text,
         metadata=_PROGRESS if chunk.progress else None,
         seq=0,
     )
 
 
-def _data(reply_id: str, call_id: str, chunk: ToolData) -> AgentEvent:
+def _data(reply_id: str, call: ToolUseBlock, chunk: ToolData) -> AgentEvent:
     return ToolResultDataDeltaEvent(
         reply_id=reply_id,
-        tool_call_id=call_id,
+        tool_call_id=call.id,
         block_id=chunk.block_id,
         media_type=chunk.media_type,
         data=chunk.data,
@@ -78,17 +271,18 @@ def _data(reply_id: str, call_id: str, chunk: ToolData) -> AgentEvent:
     )
 
 
-def _stop(reply_id: str, call_id: str, chunk: ToolStop) -> AgentEvent:
+def _stop(reply_id: str, call: ToolUseBlock, chunk: ToolStop) -> AgentEvent:
     return RequestStopEvent(reason=chunk.reason, generate_reason=chunk.generate_reason, seq=0)
 
 
-def _end(reply_id: str, call_id: str, chunk: ToolEnd) -> AgentEvent:
+def _end(reply_id: str, call: ToolUseBlock, chunk: ToolEnd) -> AgentEvent:
     return ToolResultEndEvent(
-        reply_id=reply_id, tool_call_id=call_id, state=chunk.state, metadata=chunk.metadata, seq=0
+        reply_id=reply_id, tool_call_id=call.id, state=chunk.state, metadata=chunk.metadata, seq=0
     )
 
 
-_EVENT_OF_CHUNK: dict[type, Callable[[str, str, Any], AgentEvent]] = {
+_EVENT_OF_CHUNK: dict[type, Callable[[str, ToolUseBlock, Any], AgentEvent]] = {
+    ToolStart: _start,
     ToolText: _text,
     ToolData: _data,
     ToolStop: _stop,

@@ -85,13 +85,20 @@ class Assembler:
         self._open: dict[tuple[Part, str], dict[str, Any]] = {}
         """What is open, in order of start, and what its END will say."""
         self._usage: dict[str, Any] = {}
+        self._unsaid: list[AgentEvent] = []
+        """The events of a chunk, until they are returned: a piece that cannot be read does not take them with it."""
         self._finish = FinishPiece(FinishReason.UNKNOWN)
 
     def feed(self, chunk: ModelChunk) -> list[AgentEvent]:
-        """Return the events of one chunk, in order."""
-        events: list[AgentEvent] = []
+        """Return the events of one chunk, in order.
+
+        Raises:
+            Exception: a piece is not what it must be; `finish` returns what the pieces before it had to say.
+        """
+        events = self._unsaid
         for piece in chunk.pieces:
             _HANDLERS[type(piece)](self, piece, events)
+        self._unsaid = []
         return events
 
     def finish(self, reason: FinishReason | None = None) -> list[AgentEvent]:
@@ -100,7 +107,7 @@ class Assembler:
         Args:
             reason: Why the call ended, when the model did not live to say it.
         """
-        events: list[AgentEvent] = []
+        events = self._unsaid
         for call in self._calls.values():
             if call.deltas is None:
                 self._start_call(call, "", events)
@@ -189,6 +196,8 @@ class Assembler:
     def _on_usage(self, piece: UsagePiece, events: list[AgentEvent]) -> None:
         for name in ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"):
             if (figure := getattr(piece, name)) is not None:
+                if not isinstance(figure, int):
+                    raise TypeError(f"usage is in whole tokens: got {type(figure).__name__} for {name}")
                 self._usage[name] = figure
 
     def _on_finish(self, piece: FinishPiece, events: list[AgentEvent]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..event import (
+    AgentEndEvent,
     AgentEvent,
+    AgentStartEvent,
     DataBlockEndEvent,
     FinishReason,
     MessageBuilder,
@@ -19,9 +21,17 @@ from ..event import (
     ToolResultStartEvent,
     ToolResultTextDeltaEvent,
 )
-from ..message import GenerateReason, Msg, ToolResultBlock, ToolResultState, ToolUseBlock
+from ..message import AssistantMessage, GenerateReason, Msg, ToolResultBlock, ToolResultState, ToolUseBlock
 
-__all__ = ["FAILED", "INTERRUPTED", "Closing", "closing_events", "result_events", "unanswered_calls"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "Closing",
+    "closing_events",
+    "interrupted_message",
+    "result_events",
+    "unanswered_calls",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,20 @@ def unanswered_calls(message: Msg, running: Iterable[str] = ()) -> list[ToolUseB
     return [block for block in message.content if isinstance(block, ToolUseBlock) and block.id not in answered]
 
 
+def interrupted_message(message: AssistantMessage) -> AssistantMessage:
+    """Return the message of a reply that will not go on, with an interrupted result for every call without one."""
+    start = AgentStartEvent(reply_id=message.id, name=message.name, resumed=True, message=message)
+    builder = MessageBuilder()
+    builder.apply(start)
+    for event in closing_events(builder, INTERRUPTED):
+        builder.apply(event)
+    builder.apply(AgentEndEvent(reply_id=message.id, generate_reason=INTERRUPTED.generate_reason))
+    return builder.message()
+
+
 def result_events(
     reply_id: str, call: ToolUseBlock, text: str, state: ToolResultState, *, started: bool = False
-) -> Iterator[AgentEvent]:
+) -> Generator[AgentEvent, None, None]:
     """Yield the events of a result that is one text; without START when it was published already."""
     if not started:
         yield ToolResultStartEvent(reply_id=reply_id, tool_call_id=call.id, tool_call_name=call.name, seq=0)

@@ -1,38 +1,135 @@
-"""What an agent can be given."""
+"""What an agent can be given: messages, or answers to what a paused reply waits for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..errors import ConfigurationError, UnknownToolCallError
-from ..message import Msg, MsgRole, UserMessage
+from pydantic import ValidationError
 
-__all__ = ["AgentInput", "to_messages"]
+from ..errors import ConfigurationError, ResumeError
+from ..event import ConfirmResult, ExternalExecutionResultEvent, UserConfirmResultEvent, UserInterruptEvent
+from ..message import Msg, MsgRole, ToolResultBlock, UserMessage
 
-AgentInput: TypeAlias = str | Msg | Sequence[Msg] | None
-"""A text, a message, several messages, or nothing: go on from the history as it is."""
+__all__ = ["AgentInput", "Answer", "Given", "read_input"]
+
+Answer: TypeAlias = UserConfirmResultEvent | ExternalExecutionResultEvent | UserInterruptEvent
+"""What a paused reply can be told."""
+
+AgentInput: TypeAlias = str | Msg | Answer | Sequence[Msg] | Sequence[Answer] | None
+"""A text, a message, several messages; an answer, several answers; or None, to go on as things are.
+
+A message is an answer when its metadata has `agentscope_confirm_results`, or when its content is tool results.
+"""
+
+CONFIRM_RESULTS = "agentscope_confirm_results"
+"""Metadata key of a message: the answers of a person, as `ConfirmResult` objects or as their JSON."""
 
 
-def to_messages(given: Any) -> tuple[Msg, ...]:
-    """Return the input of a call as messages.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An input, sorted."""
+
+    messages: tuple[Msg, ...] = ()
+    """New messages."""
+    confirms: tuple[UserConfirmResultEvent, ...] = ()
+    """What a person said to calls that wait for confirmation."""
+    results: tuple[ExternalExecutionResultEvent, ...] = ()
+    """What came of calls that are run elsewhere."""
+    interrupt: UserInterruptEvent | None = None
+    """Whether the paused reply is to be stopped."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a paused reply is told something."""
+        return bool(self.confirms or self.results or self.interrupt)
+
+
+def read_input(given: Any) -> Given:
+    """Sort an input.
 
     Raises:
-        ConfigurationError: it is none of the kinds in `AgentInput`, or a system message.
-        UnknownToolCallError: it holds tool results, and no call waits for them.
+        ConfigurationError: it is none of the kinds in `AgentInput`, a system message, or messages and answers at once.
+        ResumeError: an answer in a message is malformed.
     """
     if given is None:
-        return ()
+        return Given()
     if isinstance(given, str):
-        return (UserMessage(given),)
-    messages = (given,) if isinstance(given, Msg) else tuple(given) if isinstance(given, Iterable) else (given,)
-    for message in messages:
-        if not isinstance(message, Msg):
+        return Given(messages=(UserMessage(given),))
+    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, Msg | Answer) else (given,)
+    sorted_items = [_sort(item) for item in items]
+    answer = Given(
+        messages=tuple(message for item in sorted_items for message in item.messages),
+        confirms=tuple(event for item in sorted_items for event in item.confirms),
+        results=tuple(event for item in sorted_items for event in item.results),
+        interrupt=next((item.interrupt for item in sorted_items if item.interrupt is not None), None),
+    )
+    if answer.messages and answer.is_answer:
+        raise ConfigurationError("an agent is given messages, or answers to a paused reply: got both at once")
+    return answer
+
+
+def _sort(item: Any) -> Given:
+    match item:
+        case UserConfirmResultEvent():
+            return Given(confirms=(item,))
+        case ExternalExecutionResultEvent():
+            return Given(results=(item,))
+        case UserInterruptEvent():
+            return Given(interrupt=item)
+        case Msg():
+            return _sort_message(item)
+        case _:
             raise ConfigurationError(
-                f"an agent takes a str, a Msg, a list of Msg or None: got {type(message).__name__}"
+                f"an agent takes a str, a Msg, an answer event, a list of either, or None: got {type(item).__name__}"
             )
-        if message.role is MsgRole.SYSTEM:
-            raise ConfigurationError("an agent's instructions are its sys_prompt: got a system message as input")
-        if message.role is MsgRole.TOOL:
-            raise UnknownToolCallError("got tool results, but no tool call waits for one")
-    return messages
+
+
+def _sort_message(message: Msg) -> Given:
+    if message.role is MsgRole.SYSTEM:
+        raise ConfigurationError("an agent's instructions are its sys_prompt: got a system message as input")
+    confirms = (message.metadata or {}).get(CONFIRM_RESULTS)
+    if confirms is not None:
+        return Given(confirms=(UserConfirmResultEvent(reply_id="", confirm_results=_confirm_results(confirms)),))
+    results = message.get_content_blocks(ToolResultBlock)
+    if message.role is MsgRole.TOOL or (results and len(results) == len(message.content)):
+        if len(results) != len(message.content):
+            raise ResumeError("a message with tool results holds nothing else: got other blocks beside them")
+        return Given(results=(ExternalExecutionResultEvent(reply_id="", tool_results=tuple(results)),))
+    return Given(messages=(message,))
+
+
+def _confirm_results(items: Any) -> tuple[ConfirmResult, ...]:
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        raise ResumeError(f"{CONFIRM_RESULTS} is a list of ConfirmResults: got {type(items).__name__}")
+    return tuple(item if isinstance(item, ConfirmResult) else _confirm_result(item) for item in items)
+
+
+def _confirm_result(item: Any) -> ConfirmResult:
+    """Read a ConfirmResult from its JSON, in this package's form or in that of AgentScope Java or Python."""
+    if not isinstance(item, Mapping):
+        raise ResumeError(f"{CONFIRM_RESULTS} holds ConfirmResults or their JSON: got {type(item).__name__}")
+    call = item.get("tool_call", item.get("toolCall"))
+    if isinstance(call, Mapping):
+        call = {**call, "type": "tool_use", "metadata": call.get("metadata") or None}
+        written = call.get("input")
+        if "raw_input" not in call:
+            call["raw_input"] = call.get("content") or (written if isinstance(written, str) else "")
+        if isinstance(written, str):
+            call["input"] = _object(written)
+    try:
+        return ConfirmResult.model_validate(
+            {**item, "tool_call": call, "rules": item.get("rules") or (), "reason": item.get("reason")}
+        )
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+        raise ResumeError(f"an answer in {CONFIRM_RESULTS} is malformed, first at {where or 'its top'}") from error
+
+
+def _object(raw: str) -> Any:
+    try:
+        return json.loads(raw or "{}")
+    except ValueError:
+        return {}

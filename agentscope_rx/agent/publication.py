@@ -17,6 +17,7 @@ from ..event import (
     AgentErrorInfo,
     AgentEvent,
     AgentResultEvent,
+    AgentStartEvent,
     FinishReason,
     MessageBuilder,
     ModelCallEndEvent,
@@ -33,17 +34,49 @@ __all__ = ["Publication"]
 class Publication:
     """The published side of one reply: its number, its live message, and what the loop must know of it."""
 
-    def __init__(self, reply_id: str) -> None:
-        self.reply_id = reply_id
+    def __init__(self, start: AgentStartEvent, last_seq: int = 0, *, synchronous: str = "") -> None:
+        """Publish the reply that `start` begins.
+
+        Args:
+            start: Its first event; published even when the stages before fail to give it.
+            last_seq: The number of its last event, when it goes on after a pause.
+            synchronous: The middlewares that must pass an event on while it is emitted; "" when there are none.
+        """
+        self.reply_id = start.reply_id
         """The reply."""
+        self._start = start
+        self._synchronous = synchronous
+        self._emitting = not synchronous
         self.builder = MessageBuilder()
         """The live message: the fold of what was published."""
         self.finish_reason = FinishReason.UNKNOWN
         """Why the last model call ended."""
         self.stop: RequestStopEvent | None = None
         """The first request to stop."""
-        self._seq = 0
+        self._seq = last_seq
         self._ended = False
+
+    def watch(self, source: Observable[AgentEvent]) -> Observable[AgentEvent]:
+        """Pass on what the loop emits, below the `on_agent` middlewares, and remember while it does.
+
+        A fresh event that is published at another time has been delayed: the loop has gone on without it.
+        """
+        if not self._synchronous:
+            return source
+
+        def subscribe(
+            observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
+        ) -> abc.DisposableBase:
+            def on_next(event: AgentEvent) -> None:
+                self._emitting = True
+                try:
+                    observer.on_next(event)
+                finally:
+                    self._emitting = False
+
+            return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
 
     def publish(self, source: Observable[AgentEvent]) -> Observable[AgentEvent]:
         """Publish the events of a reply.
@@ -63,6 +96,11 @@ class Publication:
                 try:
                     if self._ended:
                         raise LocalProtocolError(f"AGENT_END comes last: got {describe(event)} after it")
+                    if not self._emitting and event.seq == 0:
+                        raise LocalProtocolError(
+                            f"{self._synchronous} delayed {describe(event)}: on_agent passes an event on, or drops "
+                            "it, before its on_next returns; use on_reasoning or on_acting for asynchronous work"
+                        )
                     if type(event) is AgentEndEvent and event.source is None:
                         self._end(event, observer.on_next)
                         return
@@ -88,11 +126,15 @@ class Publication:
 
     def settle(self) -> None:
         """Close the live message of a reply that nobody follows any more, as interrupted; emits nothing."""
+        if self.builder.reply_id is None:
+            return
         self._close(AgentEndEvent(**self._ending(INTERRUPTED.generate_reason)), lambda event: None)
 
     def _close(self, end: AgentEndEvent, emit: Callable[[AgentEvent], Any]) -> None:
-        if self.builder.ended or self.builder.reply_id is None:
+        if self.builder.ended:
             return
+        if self.builder.reply_id is None:
+            emit(self._accept(self._start))
         closing = INTERRUPTED if end.generate_reason is INTERRUPTED.generate_reason else FAILED
         for event in closing_events(self.builder, closing):
             emit(self._accept(event))

@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import reactivex as rx
+from reactivex import Observable
 
 from ..context import RuntimeContext
 from ..errors import ConfigurationError
 from ..event import AgentEvent
 from ..message import HintBlock, Msg, ToolOutputBlock
+from ..middleware import Chain, FallbackModel, MiddlewareLike
 from ..model import ChatModel, ModelOptions, resolve_model
 from ..operators import to_message
-from ..stream import Stream, using_async
+from ..permission import PermissionContext
+from ..state import AgentState, InMemoryStateStore, StateStore
+from ..stream import StageCut, Stream, from_async_iterable, using_async
 from ..tools import Tool, Toolkit
-from .inputs import AgentInput, to_messages
+from .answers import check_answers
+from .inputs import AgentInput, Given, read_input
 from .reply import Reply, Settings
 from .session import Session, Sessions
 
 __all__ = ["ReActAgent"]
 
+_log = logging.getLogger(__name__)
+
+
+class _Turn(Protocol):
+    """One turn of a session: what it emits, and how it changes what is remembered."""
+
+    def events(self) -> Observable[Any]: ...
+
+    def remember(self) -> None: ...
+
 
 class ReActAgent:
     """An agent that reasons with a model and acts with tools until it has an answer.
 
-    One object serves any number of sessions, from any event loop and thread: nothing of a call lives on it. The
-    conversation of each session is kept in memory; calls of one session wait for each other, in order.
+    One object serves any number of sessions, from any event loop and thread: nothing of a call lives on it. Calls of
+    one session wait for each other, in order.
 
     Args:
         name: Who speaks; the name of its messages.
         model: A `ChatModel`, or `"provider:model"` for `resolve_model`.
         sys_prompt: The instructions, sent first with every request; "" for none.
         tools: Functions, `Tool` objects, or a `Toolkit`.
-        max_iters: How many rounds of reasoning and acting a reply may take before it must sum up.
-        options: How the model should answer.
+        middlewares: What is around its stages: `Middleware` objects and what `hook` makes.
+        permission: The rules that sessions begin with; None: no rules and no asking, but tools' own safety checks.
+        state_store: Where sessions are remembered; in memory when None.
         default_session_id: The session of calls that name none; the agent's name when None.
+        max_iters: How many rounds of reasoning and acting a reply may take before it must sum up.
+        fallback_model: The model that answers when the first one fails; None for none.
+        options: How the model should answer.
 
     Raises:
         ConfigurationError: an argument is not what it must be.
@@ -49,22 +69,29 @@ class ReActAgent:
         model: ChatModel | str,
         sys_prompt: str = "",
         tools: Toolkit | Iterable[Tool | Callable[..., Any]] = (),
-        max_iters: int = 10,
-        options: ModelOptions | None = None,
+        middlewares: Iterable[MiddlewareLike] = (),
+        permission: PermissionContext | None = None,
+        state_store: StateStore | None = None,
         default_session_id: str | None = None,
+        max_iters: int = 10,
+        fallback_model: ChatModel | str | None = None,
+        options: ModelOptions | None = None,
     ) -> None:
         if max_iters < 1:
             raise ConfigurationError(f"max_iters is at least 1: got {max_iters}")
+        fallback = () if fallback_model is None else (FallbackModel(_resolved(fallback_model)),)
         self._settings = Settings(
             name=name,
-            model=resolve_model(model) if isinstance(model, str) else model,
+            model=_resolved(model),
             sys_prompt=sys_prompt,
             toolkit=tools if isinstance(tools, Toolkit) else Toolkit(tools),
+            chain=Chain((*middlewares, *fallback)),
             max_iters=max_iters,
             options=options or ModelOptions(),
         )
-        self._default_session_id = default_session_id or name
-        self._sessions = Sessions()
+        self._permission = permission
+        self._store: StateStore = InMemoryStateStore() if state_store is None else state_store
+        self._sessions = Sessions(default_session_id or name)
 
     @property
     def name(self) -> str:
@@ -75,19 +102,30 @@ class ReActAgent:
         """Answer, event by event. Cold: nothing happens before a subscription, and each one is a call of its own.
 
         Emits AGENT_START; for every iteration MODEL_CALL_START, the blocks as they come, MODEL_CALL_END, and
-        TOOL_RESULT_START, deltas and END for every call; AGENT_RESULT and AGENT_END. Disposing cancels the model
-        call and the tools, and keeps what was said in the history, marked as interrupted.
+        TOOL_RESULT_START, deltas and END for every call; AGENT_RESULT and AGENT_END. A reply that needs an answer
+        pauses: REQUIRE_USER_CONFIRM, REQUIRE_EXTERNAL_EXECUTION, AGENT_RESULT, AGENT_END; given the answer it goes on
+        under the same reply id, with AGENT_START(resumed=True). Disposing cancels the model call and the tools, and
+        keeps what was said in the history, marked as interrupted.
 
         Args:
-            input: A text, a message, several messages, or None to go on from the history as it is.
+            input: A text, a message, several messages; an answer event, several, or a message that holds answers; or
+                None, to run what a stop left pending or to go on from the history as it is.
             context: The session and user, and what the tools may be handed.
 
         Raises:
-            ConfigurationError, UnknownToolCallError: at once, when the input is not one.
-            ModelError: as on_error after the closing events, when the model fails.
+            ConfigurationError: at once, when the input is none of these.
+            ResumeError: as on_error before any event, when an answer does not fit, or a message comes while tool calls
+                wait for an answer; nothing is changed.
+            ModelError, MiddlewareError, LocalProtocolError: as on_error after the closing events.
+            StoreError, StateConflictError: as on_error, when the session cannot be loaded or saved.
         """
-        messages = to_messages(input)
-        return self._behind_gate(context, lambda session, ctx: Reply(self._settings, session, ctx, messages))
+        given = read_input(input)
+
+        def begin(session: Session, state: AgentState, context: RuntimeContext, cut: StageCut) -> Reply:
+            answers = check_answers(state.paused, given, self._settings.toolkit, context)
+            return Reply(self, self._settings, session, state, context, given, answers, cut)
+
+        return self._behind_gate(context, begin)
 
     def call(self, input: AgentInput = None, context: RuntimeContext | None = None) -> Stream[Msg]:
         """Answer with one message: `await agent.call("hi")`, or `agent.call("hi").run()`.
@@ -101,8 +139,10 @@ class ReActAgent:
 
         Emits nothing; completes when it is done.
         """
-        observed = to_messages(messages)
-        return self._behind_gate(context, lambda session, ctx: _Observation(session, observed))
+        observed = read_input(messages)
+        if observed.is_answer:
+            raise ConfigurationError("an agent observes messages: got an answer to a paused reply")
+        return self._behind_gate(context, lambda session, state, ctx, cut: _Observation(state, observed))
 
     def hint(
         self,
@@ -119,24 +159,72 @@ class ReActAgent:
             context: The session.
             source: Who gives the hint.
         """
-        session = self._sessions.of(context or RuntimeContext(), self._default_session_id)
-        session.add_hint(HintBlock(hint=hint, source=source))
+        self._sessions.add_hint(context or RuntimeContext(), HintBlock(hint=hint, source=source))
+
+    def interrupt(self, context: RuntimeContext | None = None, message: str | None = None) -> bool:
+        """Stop what a session is doing, in order: the reply ends with USER_INTERRUPT and AGENT_END(INTERRUPTED).
+
+        May be called from any thread. Calls that wait for the session's gate are interrupted too. A paused reply does
+        nothing that could be stopped; give it a `UserInterruptEvent`.
+
+        Args:
+            context: The session.
+            message: What the person said.
+
+        Returns:
+            Whether there was a call to interrupt.
+        """
+        return self._sessions.interrupt(context or RuntimeContext(), message)
+
+    def get_state(self, context: RuntimeContext | None = None) -> Stream[AgentState]:
+        """Emit what is remembered of a session as it was saved last, a new state when nothing is; waits for nobody."""
+        given = context or RuntimeContext()
+
+        async def load() -> AsyncIterator[AgentState]:
+            yield (await self._load(given))[0]
+
+        return from_async_iterable(load)
+
+    def clear_context(self, context: RuntimeContext | None = None) -> Stream[None]:
+        """Forget the history and the paused reply of a session, after its calls; rules and values stay.
+
+        Emits nothing; completes when it is done.
+        """
+        return self._behind_gate(context, lambda session, state, ctx, cut: _Clearing(state))
+
+    async def _load(self, context: RuntimeContext) -> tuple[AgentState, int]:
+        session_id = self._sessions.id_of(context)
+        stored = await self._store.load(session_id, context.user_id)
+        if stored is not None:
+            return stored
+        return AgentState(session_id=session_id, user_id=context.user_id, permission=self._permission), 0
 
     def _behind_gate(
-        self, context: RuntimeContext | None, begin: Callable[[Session, RuntimeContext], Any]
+        self,
+        context: RuntimeContext | None,
+        begin: Callable[[Session, AgentState, RuntimeContext, StageCut], _Turn],
     ) -> Stream[Any]:
-        """Run a turn of a session: wait for the gate, emit the turn's events, let the session remember it."""
+        """Run a turn of a session: wait for the gate, load the state, emit the turn's events, save the state."""
         given = context or RuntimeContext()
-        session = self._sessions.of(given, self._default_session_id)
 
         @asynccontextmanager
-        async def turn() -> AsyncIterator[Any]:
-            async with session.gate:
-                running = begin(session, given)
-                try:
-                    yield running
-                finally:
+        async def turn() -> AsyncIterator[_Turn]:
+            cut = StageCut()
+            with self._sessions.entered(given, cut) as session:
+                async with session.gate:
+                    state, version = await self._load(given)
+                    running = begin(session, state, given.copy().put(AgentState, state), cut)
+                    try:
+                        yield running
+                    except BaseException:
+                        running.remember()
+                        try:
+                            await self._store.save(state, version)
+                        except Exception:  # what made the turn fail is what the subscriber must hear of
+                            _log.exception("the state of session %r was not saved", session.id)
+                        raise
                     running.remember()
+                    await self._store.save(state, version)
 
         return using_async(turn, lambda running: running.events())
 
@@ -147,11 +235,28 @@ class ReActAgent:
 class _Observation:
     """A turn that only adds to the history."""
 
-    def __init__(self, session: Session, messages: Iterable[Msg]) -> None:
-        self._session, self._messages = session, messages
+    def __init__(self, state: AgentState, observed: Given) -> None:
+        self._state, self._observed = state, observed
 
-    def events(self) -> rx.Observable[None]:
+    def events(self) -> Observable[None]:
         return rx.empty()
 
     def remember(self) -> None:
-        self._session.history.extend(self._messages)
+        self._state.history += self._observed.messages
+
+
+class _Clearing:
+    """A turn that forgets."""
+
+    def __init__(self, state: AgentState) -> None:
+        self._state = state
+
+    def events(self) -> Observable[None]:
+        return rx.empty()
+
+    def remember(self) -> None:
+        self._state.history, self._state.paused = (), None
+
+
+def _resolved(model: ChatModel | str) -> ChatModel:
+    return resolve_model(model) if isinstance(model, str) else model

@@ -40,23 +40,31 @@ class StageCut:
     def __init__(self) -> None:
         self.error: Exception | None = None
         """The error that was thrown, None while there was no cut."""
+        self.early = False
+        """Whether it was thrown before the run had started."""
+        self.armed = True
+        """Whether the run can still be cut short."""
         self._run: _Stages[Any] | None = None
         self._lock = threading.Lock()
 
+    def disarm(self) -> None:
+        """Let the run come to its end; the generator calls this when it is too late for a cut."""
+        self.armed = False
+
     def throw(self, error: Exception) -> bool:
-        """Cut the run short; returns False, and does nothing, when that was done before."""
+        """Cut the run short; returns False, and does nothing, when that was done before or is too late."""
         with self._lock:
-            if self.error is not None:
+            if self.error is not None or not self.armed:
                 return False
             self.error = error
             run = self._run
         if run is not None:
-            run.cut_short(error)
+            run.cut_short(self, error)
         return True
 
     def _watch(self, run: _Stages[Any]) -> None:
         with self._lock:
-            self._run = run
+            self._run, self.early = run, self.error is not None
 
 
 def concat_stages(make_generator: Callable[[], Generator[Any, Any, Any]], cut: StageCut | None = None) -> Stream[Any]:
@@ -126,13 +134,13 @@ class _Stages(DisposableBase, Generic[T]):
         CurrentThreadScheduler.singleton().schedule(lambda *_: self._post(first))
         return self
 
-    def cut_short(self, error: Exception) -> None:
+    def cut_short(self, cut: StageCut, error: Exception) -> None:
         """Dispose the live stage and throw into the generator, soon, in the thread of the stream."""
         with suppress(RuntimeError):  # the loop is closed, and the run has ended with it
-            loop_for(self._scheduler).call_soon_threadsafe(self._cut_short, error)
+            loop_for(self._scheduler).call_soon_threadsafe(self._cut_short, cut, error)
 
-    def _cut_short(self, error: Exception) -> None:
-        if not self._done:
+    def _cut_short(self, cut: StageCut, error: Exception) -> None:
+        if cut.armed and not self._done:
             self._stage.disposable = Disposable()
             self._post((self._generator.throw, error))
 

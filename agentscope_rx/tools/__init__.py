@@ -2,15 +2,19 @@
 
 from .base import Tool
 from .channel import ToolCancelled
-from .chunk import ToolChunk, ToolData, ToolEnd, ToolStop, ToolText
+from .chunk import ToolChunk, ToolData, ToolEnd, ToolStart, ToolStop, ToolSuspended, ToolText
 from .emitter import ToolEmitter
+from .external import ExternalTool
 from .function import FunctionTool, tool
-from .run import run_tool
+from .run import PATIENCE, run_tool
 from .schema import ToolSchema
+from .suspend import ToolSuspend
 from .toolkit import Toolkit, ToolLike
 from .verdict import ToolVerdict
 
 __all__ = [
+    "PATIENCE",
+    "ExternalTool",
     "FunctionTool",
     "Tool",
     "ToolCancelled",
@@ -20,7 +24,10 @@ __all__ = [
     "ToolEnd",
     "ToolLike",
     "ToolSchema",
+    "ToolStart",
     "ToolStop",
+    "ToolSuspend",
+    "ToolSuspended",
     "ToolText",
     "ToolVerdict",
     "Toolkit",

@@ -27,6 +27,10 @@ class Tool(ABC):
     """What it does, for the model to read."""
     concurrency_safe: bool = True
     """Whether a call may run beside other calls of the same turn."""
+    external: bool = False
+    """Whether calls are run elsewhere: the reply pauses, and their results come from outside."""
+    suspends: bool = False
+    """Whether a call may work for a while before it raises `ToolSuspend`; it is silent until it has decided."""
     read_only: bool = False
     """Whether no call changes anything."""
     edits: bool = False

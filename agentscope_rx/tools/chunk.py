@@ -7,7 +7,20 @@ from typing import Any, TypeAlias
 
 from ..message import GenerateReason, ToolResultState
 
-__all__ = ["ToolChunk", "ToolData", "ToolEnd", "ToolStop", "ToolText"]
+__all__ = ["ToolChunk", "ToolData", "ToolEnd", "ToolStart", "ToolStop", "ToolSuspended", "ToolText"]
+
+
+@dataclass(slots=True)
+class ToolStart:
+    """The call has begun: before its first output, or when it has been silent for a moment."""
+
+
+@dataclass(slots=True)
+class ToolSuspended:
+    """The call is to be run elsewhere, and said so before anything else; always alone."""
+
+    reason: str
+    """Why, for people."""
 
 
 @dataclass(slots=True)
@@ -56,5 +69,5 @@ class ToolEnd:
     """What the tool said about its result."""
 
 
-ToolChunk: TypeAlias = ToolText | ToolData | ToolStop | ToolEnd
+ToolChunk: TypeAlias = ToolStart | ToolSuspended | ToolText | ToolData | ToolStop | ToolEnd
 """Anything that a running tool says."""

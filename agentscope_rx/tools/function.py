@@ -52,6 +52,8 @@ class FunctionTool(Tool, Generic[P, R]):
         name: str | None = None,
         description: str | None = None,
         concurrency_safe: bool = True,
+        external: bool = False,
+        suspends: bool = False,
         parameters: Mapping[str, Any] | type[BaseModel] | None = None,
         read_only: bool = False,
         edits: bool = False,
@@ -67,6 +69,8 @@ class FunctionTool(Tool, Generic[P, R]):
             name: Its name for the model, by default its own.
             description: What it does, for the model, by default its docstring up to the first section.
             concurrency_safe: Whether a call may run beside other calls of the same turn.
+            external: Whether calls are run elsewhere; the function is then only a description.
+            suspends: Whether a call may work for a while before it raises `ToolSuspend`.
             parameters: The JSON schema of the arguments, if not that of the signature: a schema, which is shown as it
                 is while the signature still validates, or a pydantic model, which also validates; its fields become
                 the keyword arguments.
@@ -93,6 +97,8 @@ class FunctionTool(Tool, Generic[P, R]):
         docstring = parse_docstring(plain(inner).__doc__ or named.__doc__)
         self.description = docstring.description if description is None else description
         self.concurrency_safe = concurrency_safe
+        self.external = external
+        self.suspends = suspends
         self.read_only = read_only
         self.edits = edits
         self.paths = tuple(paths)
@@ -177,6 +183,8 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     concurrency_safe: bool = True,
+    external: bool = False,
+    suspends: bool = False,
     parameters: Mapping[str, Any] | type[BaseModel] | None = None,
     read_only: bool = False,
     edits: bool = False,

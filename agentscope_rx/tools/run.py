@@ -6,6 +6,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any
 
 from ..context import RuntimeContext
@@ -13,13 +14,17 @@ from ..errors import ToolError
 from ..message import ToolResultState, ToolUseBlock, parse_arguments
 from .base import Tool
 from .channel import Channel, ToolCancelled
-from .chunk import ToolChunk, ToolEnd, ToolText
+from .chunk import ToolChunk, ToolEnd, ToolStart, ToolSuspended, ToolText
 from .emitter import ToolEmitter
 from .perform import perform
+from .suspend import ToolSuspend
 
-__all__ = ["run_tool"]
+__all__ = ["PATIENCE", "run_tool"]
 
 _log = logging.getLogger(__name__)
+
+PATIENCE = 0.02
+"""Seconds that a silent call has to suspend itself before it counts as begun."""
 
 _WORST_LAST = (
     ToolResultState.RUNNING,
@@ -49,9 +54,12 @@ async def run_tool(
         buffer: How many chunks the tool may be ahead of the consumer.
 
     Yields:
-        What the tool says, in order; then exactly one `ToolEnd`.
+        `ToolStart`, what the tool says, in order, and exactly one `ToolEnd`; or `ToolSuspended` alone. A call begins
+        with its first output, or when it has been silent for 20 ms; of a tool that declares `suspends`, only with
+        its first output.
     """
     if tool is None:
+        yield ToolStart()
         yield ToolText(f"ToolNotFoundError: The tool named {call.name!r} doesn't exist.")
         yield ToolEnd(ToolResultState.ERROR)
         return
@@ -62,6 +70,11 @@ async def run_tool(
     end = ToolEnd(ToolResultState.SUCCESS)
     last = ""
     try:
+        begun = not await _speaks_or_ends(channel, None if tool.suspends else PATIENCE)
+        if not begun and task.done() and isinstance(suspend := task.result(), ToolSuspend):
+            yield ToolSuspended(suspend.reason)
+            return
+        yield ToolStart()
         while await channel.ready():
             chunk = channel.take()
             if isinstance(chunk, ToolEnd):
@@ -80,6 +93,15 @@ async def run_tool(
         yield ToolText(text if not last or last.endswith("\n") else f"\n{text}")
         end = _joined(end, ToolEnd(state))
     yield end
+
+
+async def _speaks_or_ends(channel: Channel[ToolChunk], patience: float | None) -> bool:
+    """Wait until a call says something or ends; False when it has done neither in time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(patience):
+            await channel.ready()
+            return True
+    return False
 
 
 async def _outcome(
@@ -106,6 +128,11 @@ def _arguments(call: ToolUseBlock) -> dict[str, Any]:
 
 
 def _told(error: BaseException) -> tuple[ToolResultState, str]:
+    if isinstance(error, ToolSuspend):
+        return ToolResultState.ERROR, (
+            "ToolSuspend: the call had begun; a tool that works or speaks before it suspends declares suspends=True "
+            "and says nothing until then."
+        )
     if isinstance(error, asyncio.CancelledError | ToolCancelled):
         return ToolResultState.INTERRUPTED, "The tool was interrupted before it finished."
     return ToolResultState.ERROR, _described(error)

@@ -34,6 +34,7 @@ from agentscope_rx import (
     ReActAgent,
     RequestStopEvent,
     RuntimeContext,
+    StaleAnswerError,
     SystemMessage,
     TextBlock,
     TextBlockDeltaEvent,
@@ -48,14 +49,13 @@ from agentscope_rx import (
     ToolResultState,
     ToolResultTextDeltaEvent,
     ToolUseBlock,
-    UnknownToolCallError,
     UnsupportedContentError,
     UserMessage,
     decode,
     encode,
     tool,
 )
-from agentscope_rx.model import TextPiece
+from agentscope_rx.model import TextPiece, UsagePiece
 from agentscope_rx.operators import of_type, to_message
 from agentscope_rx.testing import (
     ScriptedModel,
@@ -534,10 +534,18 @@ def test_input_that_is_none_is_refused_at_once(wrong: Any) -> None:
     assert not model.requests
 
 
-def test_tool_results_that_nobody_waits_for_are_refused_at_once() -> None:
-    agent, _ = scripted([text("x")])
-    with pytest.raises(UnknownToolCallError):
-        agent.call(ToolResultMessage(ToolResultBlock(id="c", name="f")))
+def test_tool_results_that_nobody_waits_for_are_refused_before_any_event() -> None:
+    agent, model = scripted([text("x")])
+    stray = ToolResultMessage(ToolResultBlock(id="c", name="f"))
+    got: list[Any] = []
+
+    async def main() -> None:
+        with pytest.raises(StaleAnswerError):
+            await agent.stream_events(stray).pipe(ops.do_action(got.append))
+
+    run(main())
+    assert not got
+    assert not model.requests
 
 
 def test_max_iters_must_be_positive() -> None:
@@ -827,3 +835,36 @@ def test_l5_a_slow_consumer_slows_the_model() -> None:
             assert statistics.peak <= 16 + 32
 
     run(main())
+
+
+class Broken:
+    """A model whose chunk has a piece that cannot be read."""
+
+    model_name = "broken"
+
+    def __init__(self, *pieces: Any) -> None:
+        self._pieces = pieces
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        yield ModelChunk(TextPiece("fine"), *self._pieces)
+
+
+@pytest.mark.parametrize("piece", [TextPiece(3), UsagePiece("a"), object()])  # type: ignore[arg-type]
+def test_a_piece_that_cannot_be_read_is_the_models_failure_and_nothing_before_it_is_lost(piece: Any) -> None:
+    events, failure = run(collect_failing(ReActAgent("a", Broken(piece)), "go"))
+    assert isinstance(failure, ModelError)
+    assert events[-2].result.get_text_content() == "fine"  # type: ignore[union-attr]
+
+
+def test_a_hint_that_was_not_seen_is_not_lost() -> None:
+    agent, model = scripted([text("ok")])
+    agent.hint("one")
+    agent.hint("two")
+
+    async def main() -> None:
+        await agent.stream_events("go").pipe(of_type(HintBlockEvent), ops.take(1))
+
+    run(main())
+    events = run(collect(agent, "again"))
+    assert [event.hint for event in events if isinstance(event, HintBlockEvent)] == ["two"]
+    assert len(model.requests) == 1

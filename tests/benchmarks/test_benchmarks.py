@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as command
-from benchmarks import pipeline, slow_consumer
+from benchmarks import __main__ as command, pipeline, slow_consumer
 from benchmarks.bench import Bench, Effort, Finding, Report, at_least, at_most, table
 from benchmarks.measure import ChildFailedError, child, in_turns, median_of
 from benchmarks.peers import OURS, PEERS, VENVS, Stream

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic_core import from_json
 
 from agentscope_rx.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.errors import MissingStartError, ProtocolError, RemoteProtocolError
 from agentscope_rx.event import (

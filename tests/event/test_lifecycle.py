@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import Any, get_args
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from agentscope_rx.errors import MissingStartError, ProtocolError
 from agentscope_rx.event import (

@@ -35,8 +35,8 @@ from agentscope_rx.model import (
     RetryPolicy,
     TextPiece,
     UsagePiece,
+    call as call_module,
 )
-from agentscope_rx.model import call as call_module
 
 from .calling import PROMPT, REQUEST, outcome_of, run
 from .loopback import Exchange, Server, serving

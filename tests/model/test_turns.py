@@ -5,8 +5,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.message import (
     AssistantMessage,

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 import reactivex as rx
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 from reactivex.disposable import Disposable
 from reactivex.scheduler import ImmediateScheduler
 from reactivex.subject import Subject

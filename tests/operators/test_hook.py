@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import pytest
 import reactivex as rx
 from hypothesis import given
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 from reactivex.subject import Subject
 
 from agentscope_rx import ReActAgent, Stream, from_async_iterable
@@ -29,8 +28,7 @@ from agentscope_rx.testing import ScriptedModel, record, replay, text, tool_call
 
 from ..strategies import streams
 from .contract import OperatorContract
-from .script import answer, call, end, interleaved, model_end, model_start, numbered, result, start
-from .script import text as text_block
+from .script import answer, call, end, interleaved, model_end, model_start, numbered, result, start, text as text_block
 
 PHASES = ("on_agent", "on_reasoning", "on_model_call", "on_acting", "on_tool_call")
 

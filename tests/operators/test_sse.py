@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 import reactivex as rx
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from reactivex import operators as ops
 
 from agentscope_rx.errors import ConfigurationError, LocalProtocolError, RemoteProtocolError

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import reactivex as rx
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from reactivex.testing.marbles import marbles_testing
 
 from agentscope_rx.errors import MissingStartError, ProtocolError, RemoteProtocolError

@@ -5,8 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from agentscope_rx.message import PermissionBehavior
 from agentscope_rx.permission import PermissionMode

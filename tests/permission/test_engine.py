@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.message import PermissionBehavior, PermissionRule

@@ -5,8 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.permission.shell import LONGEST, SimpleCommand, parse_command
 

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 import reactivex as rx
-from hypothesis import given
-from hypothesis import strategies as st
-from reactivex import Observable
-from reactivex import operators as ops
+from hypothesis import given, strategies as st
+from reactivex import Observable, operators as ops
 
 from agentscope_rx.stream import (
     FifoLock,

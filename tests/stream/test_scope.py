@@ -11,8 +11,7 @@ from typing import Any
 import anyio
 import pytest
 import reactivex as rx
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 from reactivex.subject import Subject
 
 from agentscope_rx.errors import StreamCancelled

@@ -4,8 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.errors import ModelStreamError
 from agentscope_rx.stream import ServerSentEvent, SSEParser

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import reactivex as rx
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 from reactivex.disposable import SingleAssignmentDisposable
 from reactivex.subject import Subject
 
@@ -776,10 +775,10 @@ def test_a_cut_before_the_start_is_for_the_generator_to_find() -> None:
 
     def stages() -> Generator[Any, Any, None]:
         yield 1
-        if cut.error is not None:
-            yield "found"
+        if cut.early:
+            yield f"found {cut.error}"
 
-    assert concat_stages(stages, cut).pipe(ops.to_list()).run() == [1, "found"]
+    assert concat_stages(stages, cut).pipe(ops.to_list()).run() == [1, "found 'early'"]
 
 
 def test_a_cut_from_a_foreign_thread_works_while_the_loop_is_idle() -> None:

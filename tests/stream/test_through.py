@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import reactivex as rx
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 
 from agentscope_rx.errors import BufferOverflowError
 from agentscope_rx.stream import LoopScheduler, Stream, from_async_iterable, through

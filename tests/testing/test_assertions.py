@@ -11,8 +11,7 @@ from agentscope_rx.errors import ProtocolError
 from agentscope_rx.event import AgentEvent
 from agentscope_rx.testing import ScriptedModel, assert_valid_stream, text, tool_call
 
-from ..operators.script import answer, end, start
-from ..operators.script import text as text_block
+from ..operators.script import answer, end, start, text as text_block
 from ..strategies import streams
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import reactivex as rx
 from hypothesis import HealthCheck, given, settings
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, operators as ops
 from reactivex.disposable import Disposable
 from reactivex.subject import Subject
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.message import ToolResultState, ToolUseBlock
-from agentscope_rx.tools import FunctionTool, Tool, ToolChunk, ToolEnd, ToolText, run_tool
+from agentscope_rx.stream import unwinding
+from agentscope_rx.tools import FunctionTool, Tool, ToolChunk, ToolEnd, ToolStart, ToolText, run_tool
 
 
 def call_of(name: str, arguments: dict[str, Any] | str | None = None) -> ToolUseBlock:
@@ -24,9 +25,26 @@ def stream(
     context: RuntimeContext | None = None,
     **options: Any,
 ) -> Any:
-    """The stream of one call of a function."""
+    """The stream of one call of a function, from its first output on."""
+    return _after_start(whole_stream(function, arguments, context, **options))
+
+
+def whole_stream(
+    function: Callable[..., Any] | Tool,
+    arguments: dict[str, Any] | str | None = None,
+    context: RuntimeContext | None = None,
+    **options: Any,
+) -> Any:
+    """The stream of one call of a function, with the start that it begins with."""
     tool = function if isinstance(function, Tool) else FunctionTool(function, name="probe")
     return run_tool(call_of(tool.name, arguments), tool, context or RuntimeContext(), **options)
+
+
+async def _after_start(chunks: Any) -> AsyncGenerator[ToolChunk, None]:
+    async with unwinding(chunks):
+        assert isinstance(await anext(chunks), ToolStart)
+        async for chunk in chunks:
+            yield chunk
 
 
 async def collect(*args: Any, **options: Any) -> list[ToolChunk]:

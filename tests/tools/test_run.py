@@ -15,17 +15,21 @@ from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
 from agentscope_rx.message import Base64Source, DataBlock, TextBlock, ToolResultBlock, ToolResultState
 from agentscope_rx.tools import (
+    PATIENCE,
     FunctionTool,
     ToolCancelled,
     ToolChunk,
     ToolData,
     ToolEmitter,
     ToolEnd,
+    ToolStart,
+    ToolSuspend,
+    ToolSuspended,
     ToolText,
     run_tool,
 )
 
-from .running import call_of, collect, run, state, stream, texts
+from .running import call_of, collect, run, state, stream, texts, whole_stream
 
 SUCCESS = ToolEnd(ToolResultState.SUCCESS)
 ERROR = ToolEnd(ToolResultState.ERROR)
@@ -258,7 +262,7 @@ def test_the_tool_cannot_change_the_call():
     async def main() -> list[ToolChunk]:
         return [chunk async for chunk in run_tool(call, FunctionTool(function), RuntimeContext())]
 
-    assert asyncio.run(main()) == [SUCCESS]
+    assert asyncio.run(main()) == [ToolStart(), SUCCESS]
     assert call.input == {"a": {}}
 
 
@@ -297,7 +301,11 @@ def test_an_unknown_tool_is_an_error_result():
     async def main() -> list[ToolChunk]:
         return [chunk async for chunk in run_tool(call_of("ghost"), None, RuntimeContext())]
 
-    assert asyncio.run(main()) == [ToolText("ToolNotFoundError: The tool named 'ghost' doesn't exist."), ERROR]
+    assert asyncio.run(main()) == [
+        ToolStart(),
+        ToolText("ToolNotFoundError: The tool named 'ghost' doesn't exist."),
+        ERROR,
+    ]
 
 
 # Errors.
@@ -708,3 +716,65 @@ def test_l5_eight_threads_of_two_thousand_pieces_are_exact_and_in_order():
         assert texts(chunks) == texts(chunks, progress=True) == expected
         assert state(chunks) == "success"
         assert [chunk.progress for chunk in chunks if isinstance(chunk, ToolText)] == [True, False] * 1_000
+
+
+# ------------------------------------------------------------------------------------------------ beginning, suspending
+
+
+def test_a_call_begins_with_its_first_output() -> None:
+    assert run_whole(lambda: "ok") == [ToolStart(), ToolText("ok"), SUCCESS]
+
+
+def test_a_silent_call_begins_after_a_moment() -> None:
+    async def main() -> None:
+        release = asyncio.Event()
+
+        async def silent() -> str:
+            await release.wait()
+            return "ok"
+
+        chunks = whole_stream(silent)
+        assert await anext(chunks) == ToolStart()
+        release.set()
+        assert [chunk async for chunk in chunks] == [ToolText("ok"), SUCCESS]
+
+    asyncio.run(main())
+
+
+def suspend(reason: str = "") -> None:
+    raise ToolSuspend(reason)
+
+
+async def suspend_later() -> None:
+    await asyncio.sleep(0)
+    raise ToolSuspend("later")
+
+
+def test_a_call_that_suspends_says_that_and_nothing_else() -> None:
+    assert run_whole(lambda: suspend("asked")) == [ToolSuspended("asked")]
+    assert run_whole(suspend_later) == [ToolSuspended("later")]
+
+
+def test_a_call_that_declares_it_may_work_before_it_suspends() -> None:
+    async def slowly() -> None:
+        await asyncio.sleep(3 * PATIENCE)
+        raise ToolSuspend("at last")
+
+    assert run_whole(FunctionTool(slowly, suspends=True)) == [ToolSuspended("at last")]
+
+
+def test_a_call_that_suspends_too_late_is_told_how_to_do_it() -> None:
+    async def slowly() -> None:
+        await asyncio.sleep(3 * PATIENCE)
+        raise ToolSuspend
+
+    start, told, end = run_whole(slowly)
+    assert (start, end) == (ToolStart(), ERROR)
+    assert "suspends=True" in told.text  # type: ignore[union-attr]
+
+
+def run_whole(function: Any) -> list[ToolChunk]:
+    async def main() -> list[ToolChunk]:
+        return [chunk async for chunk in whole_stream(function)]
+
+    return asyncio.run(main())

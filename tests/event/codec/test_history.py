@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.errors import RemoteProtocolError
 from agentscope_rx.event import decode_history, decode_message, encode_history, encode_message

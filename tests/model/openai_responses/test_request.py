@@ -4,8 +4,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentscope_rx.errors import ConfigurationError, UnsupportedContentError
 from agentscope_rx.message import (
