@@ -114,6 +114,32 @@ def test_events_outside_blocks_are_dropped_and_so_are_blocks_that_were_joined_la
     assert blocks_of(rx.from_iterable([start(), model_start(), *text("t", "x")[1:], end()])) == []
 
 
+def test_a_start_of_an_open_block_completes_it_and_begins_another() -> None:
+    source: Subject[AgentEvent] = Subject()
+    blocks = blocks_of(source)
+    first, again = text("t", "a", "b"), text("t", "a", "b", "c")
+    for event in first[:3]:
+        source.on_next(event)
+    early = Heard(blocks[0])
+    for event in again:
+        source.on_next(event)
+    assert [block.key for block in blocks] == [(R, "text", "t")] * 2
+    assert (early.items, early.end) == (first[:3], "completed")
+    late = Heard(blocks[1])
+    assert (late.items, late.end) == (again, "completed")
+
+
+def test_a_subscriber_that_leaves_everything_when_its_block_is_begun_again() -> None:
+    source: Subject[AgentEvent] = Subject()
+    blocks: list[BlockStream] = []
+    everything = source.pipe(group_by_block()).subscribe(blocks.append)
+    opening = text("t", "a")[0]
+    source.on_next(opening)
+    blocks[0].subscribe(on_completed=everything.dispose)
+    source.on_next(opening)
+    assert len(blocks) == 1
+
+
 # ---------------------------------------------------------------------------------------------- late subscribers
 
 
