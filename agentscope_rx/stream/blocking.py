@@ -13,12 +13,25 @@ from reactivex.scheduler import CurrentThreadScheduler
 
 from .loops import call_on
 
-__all__ = ["run_blocking"]
+__all__ = ["blocked_loops", "run_blocking"]
 
 T = TypeVar("T")
 
 _POLL_SECONDS = 0.1
 """How often a blocked task looks whether it has been cancelled: nothing can wake it, since its loop stands still."""
+
+_blocks: contextvars.ContextVar[tuple[tuple[asyncio.AbstractEventLoop, Future[Any]], ...]] = contextvars.ContextVar(
+    "agentscope_rx_blocks", default=()
+)
+"""Loops, each blocked until its future is done; seen by everything that the blocking call starts."""
+
+
+def blocked_loops() -> set[asyncio.AbstractEventLoop]:
+    """Return the loops that are blocked by calls of `run_blocking` of which the caller is a part.
+
+    What waits here for something on one of them waits for ever.
+    """
+    return {loop for loop, _ in _open_blocks()}
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -32,12 +45,19 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return _run_in_thread(make)
 
 
+def _open_blocks() -> tuple[tuple[asyncio.AbstractEventLoop, Future[Any]], ...]:
+    return tuple(block for block in _blocks.get() if not block[1].done())
+
+
 def _thread_is_free() -> bool:
+    return _running_loop() is None and CurrentThreadScheduler.singleton().schedule_required()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
-        asyncio.get_running_loop()
+        return asyncio.get_running_loop()
     except RuntimeError:
-        return CurrentThreadScheduler.singleton().schedule_required()
-    return False
+        return None
 
 
 def _run(make: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEventLoop) -> T:
@@ -47,7 +67,7 @@ def _run(make: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEvent
 
 
 def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    loop = asyncio.new_event_loop()
+    caller = _running_loop()
     result: Future[T] = Future()
     task: asyncio.Task[Any] | None = None
     interrupted = False
@@ -60,6 +80,10 @@ def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await make()
 
     def work() -> None:
+        if not result.set_running_or_notify_cancel():
+            return
+        if caller is not None:
+            _blocks.set((*_open_blocks(), (caller, result)))
         try:
             result.set_result(_run(main, loop))
         except BaseException as error:
@@ -70,23 +94,25 @@ def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
             task.cancel()
 
     context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), name="agentscope-rx-run", daemon=True).start()
+    thread = threading.Thread(target=context.run, args=(work,), name="agentscope-rx-run", daemon=True)
+    loop = asyncio.new_event_loop()
     try:
+        thread.start()
         _wait_unless_cancelled(result)
     finally:  # also reached by a KeyboardInterrupt
         interrupted = True
-        call_on(loop, interrupt)
-        wait([result])
+        if result.cancel():  # the work has not begun, and so never will
+            loop.close()
+        else:
+            call_on(loop, interrupt)
+            thread.join()
     return result.result()
 
 
 def _wait_unless_cancelled(result: Future[Any]) -> None:
     """Wait for the result, or until the task that waits here is cancelled: asyncio does that at the first Ctrl-C."""
-    try:
-        caller = asyncio.current_task()
-    except RuntimeError:
-        caller = None
+    caller = asyncio.current_task() if _running_loop() else None
     cancels = caller.cancelling() if caller else 0
     while not wait([result], _POLL_SECONDS).done:
-        if caller and caller.cancelling() > cancels:
+        if caller and caller.cancelling() > cancels and result.running():
             return

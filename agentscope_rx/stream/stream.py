@@ -71,6 +71,9 @@ class Stream(Observable[T_co]):
 
         Args:
             scheduler: What the sources get instead of a `LoopScheduler`; there is then no waiting for their cleanup.
+
+        Raises:
+            SessionBusyError: the stream needs a session that another stream of the loop that stands still has taken.
         """
         return cast(T_co, run_blocking(lambda: last_value(self, scheduler)))
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import random
 import threading
 
@@ -9,7 +10,7 @@ import pytest
 
 from agentscope_rx.stream import FifoLock
 
-from .watching import run, until, wait_for
+from .watching import python, run, until, wait_for
 
 
 def test_it_is_free_again_when_left() -> None:
@@ -206,7 +207,38 @@ def test_many_waiters_whose_loops_have_been_closed_are_passed_over() -> None:
     run(main)
 
 
-def test_a_holder_whose_loop_has_been_closed_holds_it_until_it_is_collected() -> None:
+def test_a_holder_whose_loop_has_been_closed_is_passed_over_too() -> None:
+    async def main() -> None:
+        lock = FifoLock()
+        dead = _leave_a_waiter_on_a_dead_loop(lock)  # nobody else is there: it is inside
+        assert lock.idle
+        await asyncio.gather(*[_enter(lock) for _ in range(3)])
+        assert lock.idle
+        del dead
+
+    run(main)
+
+
+def test_the_next_comer_lets_those_in_who_wait_for_a_holder_whose_loop_has_been_closed() -> None:
+    lock, loop, order = FifoLock(), asyncio.new_event_loop(), list[str]()
+    loop.run_until_complete(lock.__aenter__())
+
+    async def main() -> None:
+        async def enter(name: str) -> None:
+            async with lock:
+                order.append(name)
+
+        waiter = asyncio.create_task(enter("waiter"))
+        await asyncio.sleep(0)
+        loop.close()
+        await asyncio.gather(waiter, enter("next comer"))
+        assert order == ["waiter", "next comer"]
+        assert lock.idle
+
+    run(main)
+
+
+def test_a_holder_that_was_passed_over_and_is_collected_does_not_leave_for_another() -> None:
     async def main() -> None:
         lock, order = FifoLock(), list[str]()
 
@@ -216,20 +248,61 @@ def test_a_holder_whose_loop_has_been_closed_holds_it_until_it_is_collected() ->
                 await asyncio.sleep(0)
                 order.append(f"{name} out")
 
-        dead = _leave_a_waiter_on_a_dead_loop(lock)  # nobody else is there: it is inside
-        cancelled = asyncio.create_task(enter("cancelled"))
-        await asyncio.sleep(0)
-        cancelled.cancel()
-        others = [asyncio.create_task(enter(name)) for name in ("first", "second")]
-        await asyncio.sleep(0.005)
-        assert order == []
-        dead.clear()
-        gc.collect()
-        await asyncio.wait(others)
-        assert order == ["first in", "first out", "second in", "second out"]
+        dead = _leave_a_waiter_on_a_dead_loop(lock)
+        async with lock:
+            dead.clear()
+            gc.collect()
+            waiter = asyncio.create_task(enter("waiter"))
+            await asyncio.sleep(0.005)
+            assert order == []
+        await waiter
+        assert order == ["waiter in", "waiter out"]
         assert lock.idle
 
     run(main)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("place", ["fork(None)", "Stream(rx.of(1)).pipe(ops.do_action(fork)).run()"])
+def test_a_forked_child_passes_over_who_stayed_in_its_parent(place: str) -> None:
+    program = """
+    import asyncio, os, warnings
+    import reactivex as rx
+    from reactivex import operators as ops
+    from agentscope_rx.stream import FifoLock, Stream
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork while several threads run
+    lock = FifoLock()
+
+    async def enter():
+        async with asyncio.timeout(10), lock:
+            print("in", flush=True)
+
+    def fork(_):
+        if child := os.fork():
+            assert os.waitpid(child, 0)[1] == 0
+            assert lock.locked
+            print("parent", flush=True)
+        else:
+            try:
+                assert lock.idle
+                print("child", flush=True)
+                asyncio.run(enter())
+                assert lock.idle
+                os._exit(0)
+            finally:
+                os._exit(1)
+
+    async def main():
+        async with lock:
+            waiter = asyncio.create_task(enter())
+            await asyncio.sleep(0)
+            PLACE
+        await waiter
+
+    asyncio.run(main())
+    """
+    assert python(program.replace("PLACE", place)) == ["child", "in", "parent", "in"]
 
 
 def test_a_waiter_that_is_collected_leaves_the_queue() -> None:

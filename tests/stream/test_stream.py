@@ -348,6 +348,7 @@ PREAMBLE = """
     from agentscope_rx.stream import from_async_iterable
     async def endless():
         try:
+            threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             while True:
                 yield 0
                 await asyncio.sleep(0.005)
@@ -355,7 +356,6 @@ PREAMBLE = """
             await asyncio.sleep(0.01)
             print("cleaned", flush=True)
     stream = from_async_iterable(endless)
-    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     def run():
         try:
             stream.run()
