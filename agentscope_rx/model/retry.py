@@ -79,7 +79,7 @@ def parse_retry_after(value: str | None, moment: Callable[[], datetime] = now) -
     except ValueError:
         try:
             date = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         if date.tzinfo is None:
             date = date.replace(tzinfo=UTC)
