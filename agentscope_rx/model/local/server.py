@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -58,6 +59,7 @@ class EmbeddedServer:
         with self._lock:
             if (url := self.url) is not None:
                 return url
+            self._end_child()  # it may be dead, but its input is still open
             settings = _settings(self._model)
             child = _spawn()
             try:
@@ -71,9 +73,12 @@ class EmbeddedServer:
     def stop(self) -> None:
         """End the server; whoever asks for it next starts another."""
         with self._lock:
-            child, self._child = self._child, None
-            if child is not None:
-                _end(child)
+            self._end_child()
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            _end(child)
 
     def disown(self) -> None:
         """Forget a server that the process before the fork has started: it is not ours to end."""
@@ -147,7 +152,8 @@ def _input_of(child: subprocess.Popen[str]) -> Any:
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    _input_of(child).close()
+    with contextlib.suppress(BrokenPipeError):  # there may be an order in it that a dead child never took
+        _input_of(child).close()
     try:
         child.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
