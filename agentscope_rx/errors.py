@@ -20,7 +20,7 @@ AgentScopeError
 │   ├── UnknownToolCallError
 │   ├── StaleAnswerError
 │   └── PendingToolCallsError
-├── SessionBusyError                the session is taken and the caller would not wait
+├── SessionBusyError                the session is taken, and the caller cannot wait
 ├── StateConflictError              somebody else saved this session first
 ├── StoreError                      a store failed to load or save
 ├── CursorError                     a log position that the log does not hold
@@ -174,7 +174,7 @@ class PendingToolCallsError(ResumeError):
 
 
 class SessionBusyError(AgentScopeError):
-    """The session is taken by another call and the caller would not wait."""
+    """The session is taken by another call, and the caller would not wait or could only wait for ever."""
 
 
 class StateConflictError(AgentScopeError):

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 import reactivex as rx
-from reactivex import ConnectableObservable, Observable
-from reactivex import operators as ops
+from reactivex import ConnectableObservable, Observable, operators as ops
 from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler, TimeoutScheduler
 from reactivex.subject import Subject
 
