@@ -15,7 +15,7 @@ from ..errors import ConfigurationError
 from ..event import AgentEvent
 from ..message import HintBlock, Msg, ToolOutputBlock
 from ..middleware import Chain, FallbackModel, MiddlewareLike
-from ..model import ChatModel, ModelOptions, resolve_model
+from ..model import ChatModel, ModelOptions
 from ..operators import to_message
 from ..permission import PermissionContext
 from ..state import AgentState, InMemoryStateStore, StateStore
@@ -259,4 +259,6 @@ class _Clearing:
 
 
 def _resolved(model: ChatModel | str) -> ChatModel:
+    from ..model import resolve_model  # with it come the adapters and an HTTP client, which not every agent needs
+
     return resolve_model(model) if isinstance(model, str) else model

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from reactivex import Observable, abc
 
 from ..errors import ModelStreamError, ProtocolError, RemoteProtocolError
-from ..event import AgentEvent, Dialect, EventReader
+from ..event import AgentEvent
 from ..stream import SSEParser
 from .operator import Operator
+
+if TYPE_CHECKING:
+    from ..event import Dialect
 
 __all__ = ["decode_sse"]
 
@@ -28,6 +32,8 @@ def decode_sse(dialect: Dialect | None = None) -> Operator[bytes, AgentEvent]:
         ConfigurationError: at once, when there is no such dialect.
         RemoteProtocolError: as on_error, for a frame that is no event, or is larger than 32 MiB.
     """
+    from ..event import EventReader  # loaded when it is used, see event/__init__
+
     EventReader(dialect)
 
     def operator(source: Observable[bytes]) -> Observable[AgentEvent]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from reactivex import Observable, abc
 
 from ..errors import ProtocolError
-from ..event import AgentEvent, Dialect, EventWriter
+from ..event import AgentEvent
 from .operator import Operator
+
+if TYPE_CHECKING:
+    from ..event import Dialect
 
 __all__ = ["encode_sse"]
 
@@ -30,6 +34,8 @@ def encode_sse(
         ConfigurationError: at once, when there is no such dialect.
         LocalProtocolError: as on_error, when an event holds what JSON cannot.
     """
+    from ..event import EventWriter  # loaded when it is used, see event/__init__
+
     EventWriter(dialect)
 
     def operator(source: Observable[AgentEvent]) -> Observable[bytes]:
