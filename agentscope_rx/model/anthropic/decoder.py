@@ -26,7 +26,8 @@ _FINISH_REASONS = {
     "tool_use": FinishReason.TOOL_CALLS,
     "refusal": FinishReason.REFUSAL,
 }
-"""A stop reason that is not here, such as `pause_turn`, is unknown."""
+"""A stop reason that is not here is unknown. So is `pause_turn`: the provider's own tools have worked for long, and the
+model goes on when it gets its answer back; it is none of the ends that there are names for, and is told as it came."""
 
 _PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 

@@ -25,6 +25,9 @@ class AnthropicModel(WireModel):
     options have no field for goes into `extra_body`: `{"cache_control": {"type": "ephemeral"}}` caches the prompt up to
     its last block, `{"tools": [{"type": "web_search_20250305", "name": "web_search"}]}` adds a tool that the provider
     runs, `{"thinking": ...}` replaces what `reasoning_effort` says.
+
+    A tool of the provider that takes long pauses the answer: the finish reason is unknown, and `pause_turn` in the
+    provider's own words. A request with that answer as its last message goes on with it.
     """
 
     protocol = WireProtocol(

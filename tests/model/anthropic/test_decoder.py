@@ -181,6 +181,15 @@ def test_sources_and_the_providers_own_work_come_back_as_they_were_and_in_their_
     ]
 
 
+def test_an_answer_that_pauses_is_told_as_such_and_goes_on_from_where_it_is() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "x"}}
+    frames = [*HELLO, {"type": "content_block_start", "index": 1, "content_block": search}, stop(1)]
+    chunks = chunks_of(*frames, finish("pause_turn"), END)
+    assert chunks[-1].pieces[-1] == FinishPiece(FinishReason.UNKNOWN, "pause_turn")
+    messages = encode_request("m", ModelRequest([UserMessage("q"), reply_of(chunks)]))["messages"]
+    assert messages[-1] == {"role": "assistant", "content": [{"type": "text", "text": "Hello"}, search]}
+
+
 def test_the_providers_own_work_is_no_call_and_no_text() -> None:
     outcome = decode(sse(begin(0, "server_tool_use", id="s", name="web_search", input={"q": 1}), stop(0), finish()))
     assert (outcome.text, outcome.thinking, outcome.calls, outcome.error) == ("", "", [], None)
