@@ -66,7 +66,7 @@ class ToolEnd:
     state: ToolResultState
     """The final state."""
     metadata: dict[str, Any] | None = None
-    """What the tool said about its result."""
+    """What the tool said about its result: JSON, what has none as its `str()`."""
 
 
 ToolChunk: TypeAlias = ToolStart | ToolSuspended | ToolText | ToolData | ToolStop | ToolEnd

@@ -29,6 +29,7 @@ class ToolEmitter:
 
         Raises:
             ToolCancelled: in a thread, when the call is over.
+            ToolError: what is shown is nothing that events can be made of.
             BufferOverflowError: on the loop, after more than a thousand pieces too many that were not awaited.
         """
         room = READY
@@ -45,5 +46,9 @@ class ToolEmitter:
         Args:
             reason: Why, for people.
             generate_reason: The reason that the reply then ends with.
+
+        Raises:
+            ToolCancelled: in a thread, when the call is over.
+            ToolError: `reason` is no string, or `generate_reason` no such reason.
         """
         return self._put(ToolStop(reason, generate_reason))

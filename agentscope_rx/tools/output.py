@@ -8,7 +8,7 @@
 | a list or tuple of strings and blocks, with a block among them | each, in order |
 | `ToolResultBlock` | its output; its state and metadata become the call's |
 | `Msg` | its text and data blocks |
-| a chunk | the chunk |
+| a chunk | the chunk, if it is one that a tool may say |
 | `bytes` | a `TypeError`: bytes need a media type, which a `DataBlock` has |
 | anything else | its JSON text, a string where its JSON is a string (dates, enums, paths); what has no JSON: `str()` |
 """
@@ -20,10 +20,9 @@ from collections.abc import Iterator
 from functools import singledispatch
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from ..message import AudioBlock, DataBlock, ImageBlock, Msg, TextBlock, ToolResultBlock, URLSource, VideoBlock
-from .chunk import ToolChunk, ToolData, ToolEnd, ToolStop, ToolText
+from .chunk import ToolChunk, ToolData, ToolEnd, ToolStart, ToolStop, ToolSuspended, ToolText
+from .sendable import jsonable
 
 __all__ = ["chunks_of"]
 
@@ -39,7 +38,7 @@ def chunks_of(output: Any) -> Iterator[ToolChunk]:
         TypeError: the output is bytes.
         ValueError: the output refers to itself.
     """
-    value = to_jsonable_python(output, bytes_mode="base64", fallback=str)
+    value = jsonable(output)
     yield from chunks_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -64,6 +63,8 @@ def _bytes(output: object) -> Iterator[ToolChunk]:
     )
 
 
+@chunks_of.register(ToolStart)
+@chunks_of.register(ToolSuspended)
 @chunks_of.register(ToolText)
 @chunks_of.register(ToolData)
 @chunks_of.register(ToolStop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +14,11 @@ from ..errors import ToolError
 from ..message import ToolResultState, ToolUseBlock, parse_arguments
 from .base import Tool
 from .channel import Channel, ToolCancelled
+from .check import ChunkCheck
 from .chunk import ToolChunk, ToolEnd, ToolStart, ToolSuspended, ToolText
 from .emitter import ToolEmitter
 from .perform import perform
+from .sendable import whole_text
 from .suspend import ToolSuspend
 
 __all__ = ["PATIENCE", "run_tool"]
@@ -25,6 +27,9 @@ _log = logging.getLogger(__name__)
 
 PATIENCE = 0.02
 """Seconds that a silent call has to suspend itself before it counts as begun."""
+
+_CLEANUP = 3.0
+"""Seconds that a cancelled call has to clean up before it is left behind."""
 
 _WORST_LAST = (
     ToolResultState.RUNNING,
@@ -40,12 +45,14 @@ async def run_tool(
 ) -> AsyncGenerator[ToolChunk, None]:
     """Run one tool call.
 
-    Nothing runs before the first chunk is asked for. An unknown tool, arguments that do not fit and anything that
-    the tool raises become text for the model, and the state ERROR; a tool that cancels itself, the state INTERRUPTED.
-    Only KeyboardInterrupt goes through.
+    Nothing runs before the first chunk is asked for. An unknown tool, arguments that do not fit, anything that the tool
+    raises and output that no event can be made of become text for the model, and the state ERROR; a tool that cancels
+    itself, the state INTERRUPTED. Only KeyboardInterrupt goes through.
 
-    Closing or cancelling the generator cancels the call: a coroutine is cancelled and waited for, a thread is told by
-    `ToolCancelled` when it next emits or yields, and is not waited for. Nothing of it is emitted afterwards.
+    Closing or cancelling the generator cancels the call: a coroutine is cancelled and has 3 s to clean up, a thread is
+    told by `ToolCancelled` when it next emits or yields, and is not waited for. Nothing of it is emitted afterwards. A
+    coroutine that goes on in spite of that is left behind, with a warning in the log; so it is when the waiting is
+    cancelled.
 
     Args:
         call: The call. Its `input` is copied, so the tool cannot change the conversation.
@@ -87,7 +94,7 @@ async def run_tool(
     finally:
         channel.close()
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await _end_of(task, tool)
     if error is not None:
         state, text = _told(error)
         yield ToolText(text if not last or last.endswith("\n") else f"\n{text}")
@@ -104,12 +111,28 @@ async def _speaks_or_ends(channel: Channel[ToolChunk], patience: float | None) -
     return False
 
 
+async def _end_of(task: asyncio.Task[Any], tool: Tool) -> None:
+    """Wait for the end of a cancelled call, which may be deaf to that, but not for long."""
+    try:
+        _, running = await asyncio.wait((task,), timeout=_CLEANUP)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if running:
+        _log.warning("the tool %r was cancelled, still runs after %g s and is left behind", tool.name, _CLEANUP)
+
+
 async def _outcome(
     call: ToolUseBlock, tool: Tool, context: RuntimeContext, channel: Channel[ToolChunk]
 ) -> BaseException | None:
+    check = ChunkCheck()
+
+    def put(chunk: ToolChunk) -> Awaitable[None]:
+        return channel.put(check(chunk))
+
     try:
-        body = tool.bind(_arguments(call), context, ToolEmitter(channel.put))
-        await perform(body, channel.put, f"tool {tool.name}")
+        body = tool.bind(_arguments(call), context, ToolEmitter(put))
+        await perform(body, put, f"tool {tool.name}")
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -135,7 +158,7 @@ def _told(error: BaseException) -> tuple[ToolResultState, str]:
         )
     if isinstance(error, asyncio.CancelledError | ToolCancelled):
         return ToolResultState.INTERRUPTED, "The tool was interrupted before it finished."
-    return ToolResultState.ERROR, _described(error)
+    return ToolResultState.ERROR, whole_text(_described(error))
 
 
 def _described(error: BaseException) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .sendable import whole_text
+
 __all__ = ["ToolSuspend"]
 
 
@@ -14,5 +16,5 @@ class ToolSuspend(Exception):  # noqa: N818 - not a failure: a tool raises it to
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason or "the tool call is run elsewhere")
-        self.reason = reason
+        self.reason = whole_text(reason)
         """Why, for people; it becomes metadata of the announced call."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..context import RuntimeContext
-from ..errors import ToolError
+from ..errors import AgentScopeError, ToolError
 from ..message import ToolUseBlock
 from .base import Tool
 from .function import FunctionTool
@@ -46,8 +46,12 @@ class Toolkit:
         return self._tools.get(name)
 
     def schemas(self, context: RuntimeContext) -> tuple[ToolSchema, ...]:
-        """Return what the model is told of the tools in this context."""
-        return tuple(tool.schema(context) for tool in self)
+        """Return what the model is told of the tools in this context.
+
+        Raises:
+            ToolError: a tool failed to say; it is named, and what it raised is the cause.
+        """
+        return tuple(_schema(tool, context) for tool in self)
 
     def batches(self, calls: Sequence[ToolUseBlock]) -> list[list[ToolUseBlock]]:
         """Split the calls of a turn, in order, into batches whose calls may run side by side.
@@ -77,6 +81,18 @@ def _flatten(tools: Iterable[ToolLike]) -> Iterator[Tool]:
             yield from tool
         else:
             yield tool if isinstance(tool, Tool) else FunctionTool(tool)
+
+
+def _schema(tool: Tool, context: RuntimeContext) -> ToolSchema:
+    try:
+        return tool.schema(context)
+    except AgentScopeError:
+        raise
+    except Exception as error:
+        raise ToolError(
+            f"the tool {tool.name!r} raised {type(error).__name__} when it was asked for its schema; "
+            f"expected a ToolSchema, see the cause"
+        ) from error
 
 
 def _origin(tool: Tool) -> str:

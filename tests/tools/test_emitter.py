@@ -158,6 +158,37 @@ def test_an_emitter_takes_what_a_tool_may_return_and_nothing_else():
     assert put == []
 
 
+@pytest.mark.parametrize("on_loop", [True, False])
+@pytest.mark.parametrize(
+    ("speak", "problem"),
+    [
+        (lambda emitter: emitter.request_stop("x", generate_reason="nope"), "ToolStop with the generate_reason 'nope'"),
+        (lambda emitter: emitter.request_stop(1), "type int as its reason"),
+        (lambda emitter: emitter.emit(ToolText(1)), "type int as its text"),  # type: ignore[arg-type]
+    ],
+)
+def test_b7_81_saying_what_no_event_can_be_made_of_fails_the_call(speak: Any, problem: str, on_loop: bool):
+    def work(emitter: ToolEmitter):
+        emitter.emit("before")
+        speak(emitter)
+
+    async def work_on_loop(emitter: ToolEmitter):
+        work(emitter)
+
+    chunks = run(work_on_loop if on_loop else work)
+    assert chunks[0] == ToolText("before", progress=True)
+    assert problem in texts(chunks)[0]
+    assert state(chunks) == "error"
+
+
+def test_what_is_emitted_can_be_encoded():
+    def work(emitter: ToolEmitter):
+        emitter.emit("\udcff")
+        emitter.request_stop("\udcff")
+
+    assert run(work) == [ToolText("\ufffd", progress=True), ToolStop("\ufffd"), SUCCESS]
+
+
 def test_progress_after_the_end_is_dropped_on_the_loop():
     async def main() -> None:
         kept: list[ToolEmitter] = []

@@ -91,11 +91,12 @@ TEXT_TABLE = [
     (TextBlock(""), ""),
     ([TextBlock("a"), "b", TextBlock("c")], "abc"),
     ([TextBlock("a"), 1], '[{"type": "text", "text": "a", "id": null, "metadata": null}, 1]'),
+    ({"\udcff": "\udcff"}, '{"\ufffd": "\ufffd"}'),
     (AssistantMessage("bot", [ThinkingBlock("hm"), TextBlock("said")]), "said"),
 ]
 
 
-@pytest.mark.parametrize(("output", "text"), TEXT_TABLE, ids=repr)
+@pytest.mark.parametrize(("output", "text"), TEXT_TABLE, ids=ascii)
 def test_text(output: Any, text: str):
     chunks = list(chunks_of(output))
     assert all(isinstance(chunk, ToolText) and chunk.text and not chunk.progress for chunk in chunks)

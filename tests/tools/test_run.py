@@ -7,13 +7,14 @@ import gc
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 
 from agentscope_rx.context import RuntimeContext
 from agentscope_rx.errors import ToolError
-from agentscope_rx.message import Base64Source, DataBlock, TextBlock, ToolResultBlock, ToolResultState
+from agentscope_rx.message import Base64Source, DataBlock, TextBlock, ToolResultBlock, ToolResultState, URLSource
 from agentscope_rx.tools import (
     PATIENCE,
     FunctionTool,
@@ -429,6 +430,82 @@ def test_b7_81_one_failing_tool_does_not_lose_its_siblings():
     ]
 
 
+@pytest.mark.parametrize("kind", [generator, asynchronous_generator])
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        (DataBlock(source=Base64Source(media_type="x/y", data="AAA")), "not base64"),
+        (ToolText(123), "type int as its text"),  # type: ignore[arg-type]
+        (ToolData("d", "x/y"), "exactly one of data and url"),
+        (ToolEnd("foo"), "ToolEnd with the state 'foo'"),  # type: ignore[arg-type]
+    ],
+    ids=["base64", "text", "data", "state"],
+)
+def test_b7_81_output_that_no_event_can_be_made_of_is_an_error_of_its_call(kind: Any, bad: Any, problem: str):
+    def sync_function():
+        yield "before"
+        yield bad
+        yield "after"
+
+    async def async_function():
+        for output in sync_function():
+            yield output
+
+    async def main() -> tuple[list[ToolChunk], list[ToolChunk]]:
+        function = sync_function if kind is generator else async_function
+        return await asyncio.gather(collect(function), collect(kind("sibling")))
+
+    chunks, siblings = asyncio.run(main())
+    before, error, end = chunks
+    assert (before, end) == (ToolText("before"), ERROR)
+    assert isinstance(error, ToolText)
+    assert error.text.startswith("\nToolError: the tool gave ")
+    assert problem in error.text
+    assert siblings == [ToolText("sibling"), ToolText("sibling"), SUCCESS]
+
+
+def test_base64_as_mime_wraps_it_and_links_of_one_id_are_put_right():
+    content = bytes(100)
+
+    def function():
+        wrapped = base64.encodebytes(content).decode()
+        yield DataBlock(source=Base64Source(media_type="x/y", data=wrapped), id="bytes")
+        for name in "ab":
+            yield DataBlock(source=URLSource(url=f"http://x/{name}", media_type="x/y"), id="link")
+
+    whole, first, second, end = run(function)
+    assert whole == ToolData("bytes", "x/y", data=base64.b64encode(content).decode())
+    assert first == ToolData("link", "x/y", url="http://x/a")
+    assert second == ToolData(second.block_id, "x/y", url="http://x/b")
+    assert second.block_id != "link"
+    assert end == SUCCESS
+
+
+def test_a_chunk_that_the_tool_goes_on_using_stays_as_it_was_said():
+    def function():
+        chunk = ToolText("")
+        for letter in "abc":
+            chunk.text = letter
+            yield chunk
+
+    assert texts(run(function)) == ["a", "b", "c"]
+
+
+def test_whatever_a_tool_says_can_be_encoded():
+    def function():
+        yield "name\udcff"
+        yield ["\udcff"]
+        yield ToolResultBlock(id="", name="", metadata={"name": "\udcff", "pair": (1, 2)})
+        raise FileNotFoundError("name\udcff")
+
+    assert run(function) == [
+        ToolText("name\ufffd"),
+        ToolText('["\ufffd"]'),
+        ToolText("\nFileNotFoundError: name\ufffd"),
+        ToolEnd(ToolResultState.ERROR, {"name": "\ufffd", "pair": [1, 2]}),
+    ]
+
+
 def test_b7_81_each_result_is_there_when_its_tool_has_finished():
     async def main() -> list[str]:
         finished: list[str] = []
@@ -541,6 +618,57 @@ def test_b7_74_an_outer_cancel_wins_over_a_tool_that_answers_it_with_another_err
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def deaf_tool() -> AsyncIterator[Callable[[], Any]]:
+    """A tool that swallows every cancel, until the context ends."""
+    over = asyncio.Event()
+
+    async def deaf():
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+
+    try:
+        yield deaf
+    finally:
+        over.set()
+
+
+def test_a_tool_that_swallows_its_cancel_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr("agentscope_rx.tools.run._CLEANUP", 0.02)
+
+    async def main() -> None:
+        async with deaf_tool() as deaf:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await collect(deaf)
+            (left,) = other_tasks()
+            assert left.get_name() == "tool probe"
+            assert "the tool 'probe' was cancelled, still runs after 0.02 s and is left behind" in caplog.text
+        await left
+
+    asyncio.run(main())
+
+
+def test_a_second_cancel_ends_the_wait_for_a_deaf_tool():
+    async def main() -> None:
+        async with deaf_tool() as deaf:
+            task = asyncio.create_task(collect(deaf))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            await settled()
+            assert not task.done()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            (left,) = other_tasks()
+        await left
 
     asyncio.run(main())
 
@@ -739,6 +867,10 @@ def test_a_silent_call_begins_after_a_moment() -> None:
         assert [chunk async for chunk in chunks] == [ToolText("ok"), SUCCESS]
 
     asyncio.run(main())
+
+
+def test_the_reason_of_a_suspension_can_be_encoded() -> None:
+    assert run_whole(lambda: suspend("\udcff")) == [ToolSuspended("\ufffd")]
 
 
 def suspend(reason: str = "") -> None:

@@ -74,6 +74,24 @@ def test_schemas_depend_on_the_context():
     assert [list(schema.parameters["properties"]) for schema in toolkit.schemas(with_user)] == [["a"], []]
 
 
+class Broken(Echo):
+    name = "broken"
+    error: Exception = KeyError("secret")
+
+    def schema(self, context: RuntimeContext) -> ToolSchema:
+        raise self.error
+
+
+def test_a_tool_that_fails_to_say_its_schema_is_named():
+    broken = Broken()
+    with pytest.raises(ToolError, match=r"^the tool 'broken' raised KeyError when it was asked") as caught:
+        Toolkit([first, broken]).schemas(RuntimeContext())
+    assert caught.value.__cause__ is broken.error
+    broken.error = ToolError("typed")
+    with pytest.raises(ToolError, match=r"^typed$"):
+        Toolkit([first, broken]).schemas(RuntimeContext())
+
+
 def test_two_tools_of_one_name_are_both_named():
     with pytest.raises(ToolError, match=r"two tools are named 'first': tests.*\.first and tests.*\.other_first;"):
         Toolkit([first, other_first])
