@@ -83,6 +83,7 @@ class Reply:
         self._moves = Moves(self._track)
         self._calls = self._moves.calls
         self._ending: dict[str, Any] | None = None
+        self._held_result: AgentResultEvent | None = None
         self._knows_answers = True
 
     @property
@@ -227,24 +228,30 @@ class Reply:
     # ---------------------------------------------------------------------------------------------- the end
 
     def _result(self, event: AgentResultEvent) -> None:
+        """Take what the reply has become; it is told when the reply ends, or at once where the order is kept."""
         reason = event.result.generate_reason or GenerateReason.MODEL_STOP
-        ending = {"generate_reason": reason, "structured_output": event.result.structured_output}
-        self._conclude(reason, event.result)
-        self._track.send(event, result=self._message(ending))
-        self._ending = ending
+        self._ending = {"generate_reason": reason, "structured_output": event.result.structured_output}
+        if self._track.numbered:
+            self._conclude(reason)
+            self._track.send(event, result=self._message(self._ending))
+        else:
+            self._held_result = event
 
     def _end(self, event: AgentEndEvent) -> None:
-        ending = self._ending
-        if ending is None:
-            ending = {"generate_reason": event.generate_reason, "structured_output": event.structured_output}
-            self._conclude(event.generate_reason)
-            if not self._track.numbered:
-                self._track.send(self._track.make(AgentResultEvent, result=self._message(ending)))
+        ending = self._ending or {
+            "generate_reason": event.generate_reason,
+            "structured_output": event.structured_output,
+        }
+        was_told = self._ending is not None and self._held_result is None
+        self._conclude(ending["generate_reason"])
+        if not (was_told or self._track.numbered):
+            result = self._held_result or self._track.make(AgentResultEvent, result=self._message(ending))
+            self._track.send(result, result=self._message(ending))
         self._track.send(event, **ending)
-        self._ending, self.running = None, False
-        self.is_paused = ending["generate_reason"] in PAUSES
+        self._ending = self._held_result = None
+        self.running, self.is_paused = False, ending["generate_reason"] in PAUSES
 
-    def _conclude(self, reason: GenerateReason, result: Msg | None = None) -> None:
+    def _conclude(self, reason: GenerateReason) -> None:
         track = self._track
         track.cut = _CUTS.get(reason, NO_RESULT)
         if reason not in PAUSES and not track.numbered:
@@ -252,8 +259,8 @@ class Reply:
         track.make_way(Part.REPLY, Phase.END, "")
         track.cut = NO_RESULT
         is_news = reason is GenerateReason.INTERRUPTED or not self._moves.has_spoken
-        if result is not None and self._habits.result_speaks and is_news and not track.numbered:
-            self._say(result)
+        if self._held_result is not None and self._habits.result_speaks and is_news:
+            self._say(self._held_result.result)
 
     def _say(self, result: Msg) -> None:
         """Say the text of a result that no event has said."""
