@@ -165,6 +165,8 @@ if TYPE_CHECKING:
     from .state import (
         AgentState as AgentState,
         InMemoryStateStore as InMemoryStateStore,
+        JsonFileStateStore as JsonFileStateStore,
+        SqliteStateStore as SqliteStateStore,
         StateStore as StateStore,
         StoredState as StoredState,
     )
@@ -237,6 +239,7 @@ __all__ = [
     "HintBlockEvent",
     "ImageBlock",
     "InMemoryStateStore",
+    "JsonFileStateStore",
     "LocalModel",
     "LocalProtocolError",
     "LoopScheduler",
@@ -281,6 +284,7 @@ __all__ = [
     "RuntimeContext",
     "SessionBusyError",
     "Source",
+    "SqliteStateStore",
     "StaleAnswerError",
     "StateConflictError",
     "StateStore",

@@ -1,7 +1,17 @@
 """State (floor 5): what an agent remembers of its sessions, and where it is kept."""
 
 from .agent_state import AgentState, PausedReply
+from .json_file import JsonFileStateStore
 from .memory import InMemoryStateStore
+from .sqlite import SqliteStateStore
 from .store import StateStore, StoredState
 
-__all__ = ["AgentState", "InMemoryStateStore", "PausedReply", "StateStore", "StoredState"]
+__all__ = [
+    "AgentState",
+    "InMemoryStateStore",
+    "JsonFileStateStore",
+    "PausedReply",
+    "SqliteStateStore",
+    "StateStore",
+    "StoredState",
+]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from ..errors import StateConflictError
 from .agent_state import AgentState
-from .store import StoredState
+from .store import StoredState, state_conflict
 
 __all__ = ["InMemoryStateStore"]
 
@@ -34,10 +33,7 @@ class InMemoryStateStore:
             stored = self._stored.get(key)
             held = 0 if stored is None else stored.version
             if held != version:
-                raise StateConflictError(
-                    f"session {state.session_id!r} is at version {held}, and was loaded at version {version}; "
-                    "load it again and repeat the call"
-                )
+                raise state_conflict(state, version, held)
             self._stored[key] = StoredState(state.snapshot(), version + 1)
         return version + 1
 

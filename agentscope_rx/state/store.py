@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from ..errors import StateConflictError
 from .agent_state import AgentState
 
-__all__ = ["StateStore", "StoredState"]
+__all__ = ["StateStore", "StoredState", "state_conflict"]
 
 
 class StoredState(NamedTuple):
@@ -46,3 +47,11 @@ class StateStore(Protocol):
             StoreError: it cannot be deleted.
         """
         ...
+
+
+def state_conflict(state: AgentState, version: int, held: int) -> StateConflictError:
+    """Return the error about a state that was loaded at a version, while the store holds another one."""
+    return StateConflictError(
+        f"session {state.session_id!r} is at version {held}, and was loaded at version {version}; "
+        "load it again and repeat the call"
+    )
