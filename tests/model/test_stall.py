@@ -12,8 +12,7 @@ import pytest
 
 from agentscope_rx.errors import ModelStallError
 from agentscope_rx.event import FinishReason
-from agentscope_rx.model import NO_RETRY, OpenAIChatModel
-from agentscope_rx.model import call as call_module
+from agentscope_rx.model import NO_RETRY, OpenAIChatModel, call as call_module
 from agentscope_rx.model.stall import StallWatchdog
 
 from .calling import outcome_of
