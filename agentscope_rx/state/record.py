@@ -40,7 +40,7 @@ def write_record(state: AgentState, version: int) -> str:
     for key, value in state.values.items():
         _check_json(key, value)
     try:
-        return _Record.model_construct(format=_FORMAT, version=version, state=state).model_dump_json()
+        return _Record.model_construct(format=_FORMAT, version=version, state=state).model_dump_json(warnings=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the state of session {state.session_id!r} cannot be written as JSON; "
