@@ -17,6 +17,7 @@ from .of_reply import of_reply
 from .of_type import of_type
 from .operator import Operator
 from .redact import redact
+from .resume_with import PauseAnswer, PauseHandler, PauseQuestion, Resumable, resume_with
 from .scan_message import MessageView, scan_message
 from .stage import Stage, stage
 from .stall_timeout import stall_timeout
@@ -30,6 +31,10 @@ __all__ = [
     "Hook",
     "MessageView",
     "Operator",
+    "PauseAnswer",
+    "PauseHandler",
+    "PauseQuestion",
+    "Resumable",
     "Stage",
     "accumulate_text",
     "coalesce",
@@ -41,6 +46,7 @@ __all__ = [
     "of_reply",
     "of_type",
     "redact",
+    "resume_with",
     "scan_message",
     "stage",
     "stall_timeout",
