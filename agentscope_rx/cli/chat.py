@@ -8,7 +8,8 @@ from typing import Any
 
 from ..agent import ReActAgent
 from ..event import AgentEvent
-from ..operators import Operator
+from ..operators import Operator, resume_with
+from .asking import ask
 from .status import DONE, attempt
 
 __all__ = ["Chat"]
@@ -30,7 +31,7 @@ class Chat:
 
     def ask(self, question: str) -> int:
         """Answer one question and return the exit status; Ctrl-C cancels the answer and raises KeyboardInterrupt."""
-        self._agent.stream_events(question).pipe(self._view).run()
+        self._agent.stream_events(question).pipe(resume_with(self._agent, ask), self._view).run()
         return DONE
 
     def converse(self) -> int:

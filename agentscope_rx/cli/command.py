@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from ..agent import ReActAgent
+from ..permission import PermissionContext
 from .chat import Chat
 from .status import BROKEN_PIPE, attempt
 from .tools import TOOLS
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     chat.add_argument("question", nargs="?", metavar="QUESTION", help="answer this and leave; without it, ask for more")
     chat.add_argument("--model", metavar="ID", default="local:smollm2", help="provider:name (default: %(default)s)")
     chat.add_argument("--system", metavar="TEXT", default="", help="instructions for the model")
+    chat.add_argument("--ask", action="store_true", help="ask before a tool runs; without a terminal, none does")
     chat.set_defaults(run=_chat, view=transcript_view)
     views = chat.add_mutually_exclusive_group()
     views.add_argument(
@@ -67,5 +69,7 @@ def _chat(arguments: argparse.Namespace) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     view = arguments.view()
-    chat = Chat(ReActAgent("assistant", arguments.model, arguments.system, TOOLS), view)
+    permission = PermissionContext() if arguments.ask else None
+    agent = ReActAgent("assistant", arguments.model, arguments.system, TOOLS, permission=permission)
+    chat = Chat(agent, view)
     return chat.converse() if arguments.question is None else chat.ask(arguments.question)

@@ -194,8 +194,9 @@ class Transcript:
             parts += _usage(event.result.usage)
         yield from self._line(Style.USAGE, " · ".join(parts)) if parts else self._line_feed()
         self._passage = None
-        self._labels.clear()
-        self._named.clear()
+        if reason not in _PAUSES:
+            self._labels.clear()
+            self._named.clear()
 
     def _label(self, call_id: str) -> str:
         return self._labels.get(call_id, call_id)
@@ -206,6 +207,9 @@ _INNER_LINE = re.compile(r"\n(?!\Z)")
 
 _NOT_TOLD = {None, GenerateReason.MODEL_STOP, GenerateReason.ERROR}
 """Reasons that go without saying; an error is told by whoever the stream fails to."""
+
+_PAUSES = {GenerateReason.PERMISSION_ASKING, GenerateReason.TOOL_SUSPENDED}
+"""Reasons after which the calls of the reply still have results to come."""
 
 _USAGE_PARTS = (
     ("input_tokens", "tokens in"),

@@ -242,3 +242,11 @@ def test_the_embedded_model_calls_a_tool_and_answers() -> None:
     assert called.startswith("▸ ")
     assert came.endswith(" → 42")
     assert "42" in "".join(answer)
+
+
+def test_where_nobody_can_be_asked_the_answer_is_no(console: Console) -> None:
+    with serve(SUM) as server:
+        done = console(server, "--ask", "What is 17 plus 25?")
+    assert done.status == 0
+    assert "[denied]" in done.out
+    assert "no terminal" in server.requests[1]["messages"][-1]["content"]

@@ -144,3 +144,55 @@ def test_ctrl_c_in_a_machine_view_leaves_whole_lines(view: str) -> None:
     assert status == 130
     assert rest.endswith("\nagentscope-rx: interrupted\n")
     assert "Traceback" not in rest
+
+
+def sum_of(expression: str, id: str = "c") -> list[dict[str, object]]:
+    return [call(id, "calculate", {"expression": expression})]
+
+
+def test_it_asks_before_a_tool_runs() -> None:
+    with serve([sum_of("1+1"), [text("Two.")]]) as server, console(server, "--ask", "add") as terminal:
+        assert 'May calculate run with {"expression": "1+1"}?' in terminal.until("[a]lways? ")
+        terminal.press("y\n")
+        terminal.until("calculate → 2\nTwo.")
+        assert terminal.ended()[0] == 0
+
+
+def test_no_goes_to_the_model_with_its_reason() -> None:
+    with serve([sum_of("1+1"), [text("Well.")]]) as server, console(server, "--ask", "add") as terminal:
+        terminal.until("[a]lways? ")
+        terminal.press("n\n")
+        terminal.until("Why not? ")
+        terminal.press("too easy\n")
+        terminal.until("Well.")
+        assert terminal.ended()[0] == 0
+    assert "too easy" in server.requests[1]["messages"][-1]["content"]
+
+
+def test_arguments_can_be_edited_and_rules_accepted() -> None:
+    turns = [sum_of("1+1"), sum_of("2+2", "d"), sum_of("3+3", "e"), [text("Done.")]]
+    with serve(turns) as server, console(server, "--ask", "add") as terminal:
+        terminal.until("[a]lways? ")
+        terminal.press("e\n")
+        terminal.until("as JSON: ")
+        terminal.press("[1\n")
+        terminal.until("no JSON")
+        terminal.until("[a]lways? ")
+        terminal.press("e\n")
+        terminal.until("as JSON: ")
+        terminal.press('{"expression": "5+5"}\n')
+        terminal.until("→ 10\n")
+        terminal.until("[a]lways? ")
+        terminal.press("a\n")
+        terminal.until("→ 6\nDone.")
+        assert terminal.ended()[0] == 0
+
+
+def test_ctrl_c_at_the_question_stops_the_reply() -> None:
+    with serve([sum_of("1+1")]) as server, console(server, "--ask", "add") as terminal:
+        terminal.until("[a]lways? ")
+        terminal.press(CTRL_C)
+        status, rest = terminal.ended()
+    assert status == 0
+    assert "INTERRUPTED" in rest
+    assert "Traceback" not in rest
