@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from agentscope_rx import ToolResultBlock, set_id_factory
-from agentscope_rx.testing import ScriptedModel, text, tool_call, usage
+from agentscope_rx.testing import ScriptedModel, delay, text, tool_call, usage
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +131,28 @@ def test_tool_streaming(capsys: pytest.CaptureFixture[str]) -> None:
         "Done.",
     ]
     assert "Searching" not in model.requests[1].messages[-1].model_dump_json()
+
+
+def deleting() -> ScriptedModel:
+    return ScriptedModel([[tool_call("delete_file", {"path": "notes.txt"})], [text("As you wish.")]])
+
+
+@pytest.mark.parametrize(("allowed", "state"), [(True, "success"), (False, "denied")])
+def test_permission_hitl(allowed: bool, state: str, capsys: pytest.CaptureFixture[str]) -> None:
+    example("permission_hitl")(deleting(), lambda call: allowed)
+    assert output(capsys) == (
+        f"\n[end PERMISSION_ASKING]\n[tool result state={state}]\nAs you wish.\n[end MODEL_STOP]\n"
+    )
+
+
+def test_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+    example("interruption")(ScriptedModel([[text("Once "), delay(60)], [text("You are welcome.")]]))
+    assert output(capsys) == "Once \n[interrupted: That is enough.]\n[end INTERRUPTED]\nYou are welcome.\n"
+
+
+def test_hook_stop_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    example("hook_stop_agent")(adding())
+    assert output(capsys) == "[wants add {'a': 17, 'b': 25}]\nI will add.\n17 plus 25 is 42.\n"
 
 
 _SAID_IN_ORDER = {
