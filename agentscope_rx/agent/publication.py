@@ -24,7 +24,7 @@ from ..event import (
     RequestStopEvent,
 )
 from ..event.lifecycle import describe
-from ..identity import new_id
+from ..identity import new_id, now
 from ..message import GenerateReason
 from .closing import FAILED, INTERRUPTED, closing_events
 
@@ -144,7 +144,8 @@ class Publication:
         ending = {"generate_reason": end.generate_reason, "structured_output": end.structured_output}
         result = self.builder.message().model_copy(update=ending)
         emit(self._accept(AgentResultEvent(reply_id=self.reply_id, result=result, seq=0)))
-        emit(self._accept(end))
+        # Made before AGENT_RESULT, published after it: its id and time shall say so.
+        emit(self._accept(end.model_copy(update={"id": new_id(), "created_at": now(), "seq": 0})))
         self._ended = True
 
     def _accept(self, event: AgentEvent) -> AgentEvent:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import pytest
 import reactivex as rx
 from reactivex import operators as ops
 from reactivex.subject import Subject
 
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import AgentEvent, TextBlockDeltaEvent
 from agentscope_rx.operators import Stage, stage
 
@@ -88,3 +90,50 @@ def test_deltas_can_be_changed() -> None:
 
     out = rx.from_iterable(answer("hello")).pipe(stage(Upper), ops.to_list()).run()
     assert "".join(event.delta for event in out if isinstance(event, TextBlockDeltaEvent)) == "HELLO"
+
+
+def test_what_a_stage_holds_is_released_however_it_ends() -> None:
+    released: list[str] = []
+
+    class Holding(Stage[int, int]):
+        def on_next(self, item: int) -> Iterable[int]:
+            yield 1 // item
+
+        def dispose(self) -> None:
+            released.append("released")
+
+    rx.of(1).pipe(stage(Holding)).subscribe()
+    rx.of(1, 1).pipe(stage(Holding), ops.take(1)).subscribe()
+    rx.of(0).pipe(stage(Holding)).subscribe(on_error=lambda error: None)
+    rx.never().pipe(stage(Holding)).subscribe().dispose()
+    assert released == ["released"] * 4
+
+
+@pytest.mark.parametrize("given", [None, "text", answer()[0], 5])
+def test_what_is_no_iterable_of_items_is_refused_by_name(given: Any) -> None:
+    class Returns(Stage[int, Any]):
+        def on_next(self, item: int) -> Any:
+            return given
+
+    got: list[Any] = []
+    rx.of(1).pipe(stage(Returns)).subscribe(got.append, got.append)
+    [error] = got
+    assert isinstance(error, ConfigurationError)
+    assert "Returns.on_next" in str(error)
+
+
+def test_an_instance_is_refused_at_once() -> None:
+    with pytest.raises(ConfigurationError):
+        stage(Pairs())  # type: ignore[arg-type]
+
+
+def test_what_was_given_before_an_error_is_emitted() -> None:
+    class Late(Stage[int, int]):
+        def on_next(self, item: int) -> Iterable[int]:
+            yield item
+            raise ValueError("late")
+
+    got: list[Any] = []
+    rx.of(1).pipe(stage(Late)).subscribe(got.append, got.append)
+    assert got[0] == 1
+    assert isinstance(got[1], ValueError)
