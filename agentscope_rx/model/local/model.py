@@ -17,7 +17,6 @@ from .server import SERVERS
 __all__ = ["LocalModel"]
 
 _PROFILE = ProviderProfile(name="local", base_url="http://127.0.0.1/v1", forces_tool_by_name=False)
-_DEFAULTS = ModelOptions(temperature=0.0, max_tokens=512)
 
 
 class LocalModel:
@@ -58,7 +57,7 @@ class LocalModel:
             self._model.locate_weights()
         self.model_name = model_name
         """The model."""
-        self.options = _DEFAULTS.merged(options)
+        self.options = self._model.options.merged(options)
         """How to answer, where a request does not say otherwise."""
         self._server = SERVERS[model_name]
         self._base_url = base_url

@@ -36,15 +36,23 @@ _RESULTS = ("17 blue", "red, 31 degrees", "8 of 9 stars")
 
 def prime(request: ModelRequest, call_bias: CallBias) -> ModelRequest:
     """Return the request with what helps the model to call the right tool; one without tools is returned as it is."""
-    if not request.tools or request.options.tool_choice == "none":
+    choice = request.options.tool_choice
+    if not request.tools or choice == "none":
         return request
     system = list(takewhile(lambda message: message.role is MsgRole.SYSTEM, request.messages))
-    messages = [*system, *demonstrate(request.tools), *request.messages[len(system) :]]
+    shown = [tool for tool in request.tools if choice in (None, "auto", "required", tool.name)]
+    messages = [*system, *demonstrate(shown), *request.messages[len(system) :]]
     options = request.options
-    if options.tool_choice in (None, "auto") and messages[-1].role is MsgRole.USER:
-        bias = [[call_bias.marker, call_bias.after(_streak(messages))]]
-        options = ModelOptions(extra_body={"logit_bias": bias}).merged(options)
+    if (bias := _bias(messages, choice, call_bias)) is not None:
+        options = ModelOptions(extra_body={"logit_bias": [[call_bias.marker, bias]]}).merged(options)
     return replace(request, messages=messages, options=options)
+
+
+def _bias(messages: Sequence[Msg], choice: str | None, call_bias: CallBias) -> float | None:
+    """Return what to add to the logit of the marker, None for nothing: results were just given, and are to be told."""
+    if choice not in (None, "auto"):
+        return call_bias.limit
+    return call_bias.after(_streak(messages)) if messages[-1].role is MsgRole.USER else None
 
 
 def demonstrate(tools: Sequence[ToolSchema]) -> list[Msg]:

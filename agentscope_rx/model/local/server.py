@@ -117,7 +117,7 @@ def _settings(model: EmbeddedModel) -> dict[str, Any]:
 def _spawn() -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
-            [sys.executable, str(_PROGRAM)],
+            [sys.executable, "-P", str(_PROGRAM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
