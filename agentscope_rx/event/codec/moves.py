@@ -79,7 +79,8 @@ class Moves:
 
     def _reset_model_call(self, event: ModelCallResetEvent, part: Part, name: str) -> None:
         for id in self._track.opened(part):
-            self._track.make_way(part, Phase.RESET, id)
+            # A reset withdraws all that came since the call began: nothing of it may still be open.
+            self._track.end_all((*BLOCKS, Part.TOOL_RESULT))
             self._track.send(event, model_call_id=id)
             self.calls.end(self._calls_of_model)
 
