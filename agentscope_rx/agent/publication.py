@@ -92,6 +92,16 @@ class Publication:
         def subscribe(
             observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
+            hears = True
+
+            def emit(event: AgentEvent) -> None:
+                """Emit to a subscriber that has not raised: one that has is told of the error, and nothing more."""
+                nonlocal hears
+                if hears:
+                    hears = False
+                    observer.on_next(event)
+                    hears = True
+
             def on_next(event: AgentEvent) -> None:
                 try:
                     if self._ended:
@@ -102,23 +112,28 @@ class Publication:
                             "it, before its on_next returns; use on_reasoning or on_acting for asynchronous work"
                         )
                     if type(event) is AgentEndEvent and event.source is None:
-                        self._end(event, observer.on_next)
+                        self._end(event, emit)
                         return
                     event = self._accept(event)
                 except ProtocolError as error:
                     on_error(_blame(error))
                     return
-                observer.on_next(event)
+                emit(event)
 
             def on_error(error: Exception) -> None:
-                self._close(
-                    AgentEndEvent(**self._ending(FAILED.generate_reason), error=_describe(error)), observer.on_next
-                )
-                observer.on_error(error)
+                end = AgentEndEvent(**self._ending(FAILED.generate_reason), error=_describe(error))
+                try:
+                    self._close(end, emit)
+                finally:
+                    observer.on_error(error)
 
             def on_completed() -> None:
-                self._close(AgentEndEvent(**self._ending(GenerateReason.MODEL_STOP)), observer.on_next)
-                observer.on_completed()
+                try:
+                    self._close(AgentEndEvent(**self._ending(GenerateReason.MODEL_STOP)), emit)
+                except Exception as error:
+                    observer.on_error(error)
+                else:
+                    observer.on_completed()
 
             return source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
 

@@ -221,7 +221,6 @@ class Reply:
             if self._iteration == self._settings.max_iters:
                 return (yield from self._summary())
             self._iteration += 1
-            yield from self._session.take_hints(self._reply_id)
             yield from self._reasoning(with_tools=True)
             calls = self._unanswered_calls()
             self._turn, self._denied_by_user = tuple(call.id for call in calls), False
@@ -252,7 +251,8 @@ class Reply:
 
     # ------------------------------------------------------------------------------------------------ reasoning
 
-    def _reasoning(self, with_tools: bool) -> Generator[Observable[AgentEvent], Any, None]:
+    def _reasoning(self, with_tools: bool) -> Generator[Observable[AgentEvent] | AgentEvent, Any, None]:
+        yield from self._session.take_hints(self._reply_id)
         settings = self._settings
         input = ReasoningInput(
             messages=self._conversation(),

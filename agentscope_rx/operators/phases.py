@@ -222,13 +222,14 @@ class _Feed:
 
     def __init__(self) -> None:
         self._early: list[Any] = []
+        self._taken = False
         self._observers: list[abc.ObserverBase[Any]] = []
         self._end: Callable[[abc.ObserverBase[Any]], None] | None = None
 
     def subscribe(
         self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
-        early, self._early = self._early, []
+        early, self._early, self._taken = self._early, [], True
         self._observers.append(observer)
         for event in early:
             observer.on_next(event)
@@ -237,7 +238,7 @@ class _Feed:
         return Disposable(lambda: self._leave(observer))
 
     def push(self, event: Any) -> None:
-        if not self._observers:
+        if not self._taken:
             self._early.append(event)
         for observer in tuple(self._observers):
             observer.on_next(event)

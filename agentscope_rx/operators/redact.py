@@ -40,7 +40,8 @@ def redact(
     """
     try:
         compiled = re.compile(pattern)
-    except re.error as error:
+        compiled.sub(replacement, "")
+    except (re.error, IndexError) as error:
         raise ConfigurationError(f"redact takes a regular expression: {error}") from error
     if compiled.match("") or max_length < 1:
         raise ConfigurationError("redact takes a pattern that matches no empty text, and a max_length of at least 1")

@@ -26,7 +26,7 @@ class Stage(Generic[A, B]):
     subscriber's `on_error`, after what they gave before, and ends the stream.
     """
 
-    def on_next(self, item: A) -> Iterable[B]:
+    def on_next(self, item: A, /) -> Iterable[B]:
         """Take an item of the source; return what is to be emitted for it, nothing if nothing is."""
         raise NotImplementedError
 

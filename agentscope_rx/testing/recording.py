@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 from reactivex import Observable, abc
 from reactivex.disposable import CompositeDisposable, Disposable
 
-from ..errors import RemoteProtocolError
+from ..errors import ProtocolError, RemoteProtocolError
 from ..event import AgentEvent, decode, encode
 from ..operators import Operator
 from ..stream import Stream, from_async_iterable
@@ -31,15 +32,24 @@ def record(path: str | os.PathLike[str]) -> Operator[AgentEvent, AgentEvent]:
             file = Path(path).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed with the subscription
 
             def on_next(event: AgentEvent) -> None:
-                file.write(encode(event) + "\n")
+                try:
+                    file.write(encode(event) + "\n")
+                except (OSError, ProtocolError) as error:
+                    observer.on_error(error)
+                    return
                 observer.on_next(event)
 
             def on_error(error: Exception) -> None:
-                file.close()
+                with suppress(OSError):  # what made the stream fail is what the subscriber must hear of
+                    file.close()
                 observer.on_error(error)
 
             def on_completed() -> None:
-                file.close()
+                try:
+                    file.close()  # writes what is left, and the disk may be full
+                except OSError as error:
+                    observer.on_error(error)
+                    return
                 observer.on_completed()
 
             return CompositeDisposable(

@@ -868,3 +868,36 @@ def test_a_hint_that_was_not_seen_is_not_lost() -> None:
     events = run(collect(agent, "again"))
     assert [event.hint for event in events if isinstance(event, HintBlockEvent)] == ["two"]
     assert len(model.requests) == 1
+
+
+EVERY_CLASS = sorted({type(event) for event in run(collect(scripted([tool_call("add", {"a": 1, "b": 2})], [text("3")],
+                     tools=[add])[0], "go"))}, key=lambda cls: cls.__name__)  # fmt: skip
+
+
+@pytest.mark.parametrize("cls", EVERY_CLASS)
+@pytest.mark.parametrize("last", [text("3"), error(ModelHTTPError("down"))])
+def test_a_consumer_that_raises_ends_the_stream_with_its_error_wherever_it_does(cls: Any, last: Any) -> None:
+    def refuse(event: Any) -> Any:
+        if isinstance(event, cls):
+            raise ZeroDivisionError
+        return event
+
+    agent, _ = scripted([tool_call("add", {"a": 1, "b": 2})], [last], tools=[add])
+
+    async def main() -> None:
+        with pytest.raises((ZeroDivisionError, ModelHTTPError)):
+            await agent.stream_events("go").pipe(ops.map(refuse))
+
+    run(main())
+
+
+def test_a_hint_given_in_the_last_round_reaches_the_summary() -> None:
+    def steer() -> str:
+        """Steer."""
+        agent.hint("be brief")
+        return "ok"
+
+    agent, model = scripted([tool_call("steer")], [text("sum")], tools=[steer], max_iters=1)
+    run(collect(agent, "go"))
+    hints = model.requests[1].messages[-1].get_content_blocks(HintBlock)
+    assert "be brief" in [hint.hint for hint in hints]
