@@ -86,6 +86,7 @@ def _continues(message: Msg, first: Msg) -> bool:
 def _merge(pieces: list[Msg]) -> AssistantMessage:
     first = pieces[0]
     metadata = {key: value for key, value in (first.metadata or {}).items() if key != REPLY_ID_KEY}
+    outputs = [piece.structured_output for piece in pieces if piece.structured_output is not None]
     said = [piece for piece in pieces if isinstance(piece, AssistantMessage)] or pieces
     return AssistantMessage(
         id=_reply_id(first) or first.id,
@@ -95,9 +96,7 @@ def _merge(pieces: list[Msg]) -> AssistantMessage:
         timestamp=first.timestamp,
         usage=_sum([piece.usage for piece in pieces if piece.usage is not None]),
         generate_reason=said[-1].generate_reason,
-        structured_output=next(
-            (piece.structured_output for piece in reversed(pieces) if piece.structured_output), None
-        ),
+        structured_output=outputs[-1] if outputs else None,
     )
 
 
