@@ -1,7 +1,7 @@
 """The embedded model: a small language model on this machine, behind llama.cpp's own HTTP server.
 
-`catalog` knows which models there are and where their parts lie, `server` runs one, `priming` shows so small a model
-how tools are called, and `model` puts them together behind the chat adapter that every other server is reached with.
+`catalog` knows which models there are and where their parts lie, `server` runs one, `priming` and `sampling` make so
+small a model call tools, and `model` puts them together behind the adapter that other servers are reached with, too.
 """
 
 from __future__ import annotations

@@ -51,7 +51,9 @@ class EmbeddedModel:
     template: str
     """The chat template, a file beside this module."""
     options: ModelOptions
-    """How the model answers unless it is told otherwise."""
+    """How it answers, unless it is told otherwise."""
+    report_options: ModelOptions
+    """How it answers after a tool result, besides: that has to be repeated."""
     call_bias: CallBias
     """How the model is made willing to call tools."""
     context: int = 8192
@@ -101,10 +103,11 @@ MODELS = {
             options=ModelOptions(
                 temperature=0.0,
                 max_tokens=512,
-                # Without the penalty an answer that finds no end says the same for ever, and so would calls in a row.
+                # Without the penalty, an answer that finds no end says the same for ever.
                 extra_body={"frequency_penalty": 0.3, "parallel_tool_calls": False},
             ),
-            call_bias=CallBias(marker=">>>", base=3.25, per_answer=1.75, per_call=-0.75, limit=10.0),
+            report_options=ModelOptions(extra_body={"frequency_penalty": 0.0}),
+            call_bias=CallBias(marker=">>>", base=2.75, per_answer=1.4, per_call=-0.6, limit=10.0),
         ),
     )
 }

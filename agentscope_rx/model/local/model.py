@@ -12,6 +12,7 @@ from ..retry import RetryPolicy
 from ..types import ModelChunk, ModelOptions, ModelRequest
 from .catalog import find_model
 from .priming import prime
+from .sampling import default_options
 from .server import SERVERS
 
 __all__ = ["LocalModel"]
@@ -57,7 +58,7 @@ class LocalModel:
             self._model.locate_weights()
         self.model_name = model_name
         """The model."""
-        self.options = self._model.options.merged(options)
+        self.options = options or ModelOptions()
         """How to answer, where a request does not say otherwise."""
         self._server = SERVERS[model_name]
         self._base_url = base_url
@@ -78,17 +79,18 @@ class LocalModel:
             ModelError: the call failed; what was yielded before stands.
             MissingExtraError: a part of the model has been removed.
         """
+        request = prime(request)
         adapter = OpenAIChatModel(
             self.model_name,
             api_key=self._api_key,
             base_url=self._base_url or f"{await self._server.running()}/v1",
-            options=self.options,
+            options=default_options(request, self._model).merged(self.options),
             retry=self._retry,
             stall_timeout=self._stall_timeout,
             http_client=self._http_client,
             profile=_PROFILE,
         )
-        async with contextlib.aclosing(adapter.stream(prime(request, self._model.call_bias))) as chunks:
+        async with contextlib.aclosing(adapter.stream(request)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
