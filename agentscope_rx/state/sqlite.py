@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,9 @@ __all__ = ["SqliteStateStore"]
 
 _PATIENCE = 30.0
 """Seconds to wait for another process that writes."""
+
+_PAUSE = 0.01
+"""Seconds between two tries for a lock that SQLite itself does not wait for."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS agent_states (
@@ -55,7 +59,7 @@ class SqliteStateStore:
                 self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
         try:
-            self._execute("open", "PRAGMA journal_mode = WAL")
+            self._share()
             self._execute("open", _TABLE)
         except BaseException:
             self.close()
@@ -107,6 +111,19 @@ class SqliteStateStore:
             rows, _ = self._execute("read", _VERSION, *key)
             raise state_conflict(state, version, rows[0][0] if rows else 0)
         return version + 1
+
+    def _share(self) -> None:
+        """Turn to write-ahead logging, whose lock SQLite does not wait for while another process turns to it."""
+        give_up = time.monotonic() + _PATIENCE
+        with self._failing_as("open"):
+            while True:
+                try:
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    return
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                        raise
+                time.sleep(_PAUSE)
 
     def _execute(self, what: str, statement: str, *values: Any) -> tuple[list[Any], int]:
         """Execute a statement, which is a transaction of its own; returns its rows, and how many it changed."""

@@ -94,7 +94,7 @@ class _Sampler:
                 return given[0]
         if "const" in schema:
             return schema["const"]
-        match schema.get("type"):
+        match _kind(schema):
             case "integer" | "number":
                 return next(self._numbers)
             case "boolean":
@@ -118,6 +118,11 @@ class _Sampler:
             else:
                 return schema
         return {}
+
+
+def _kind(schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type")
+    return next((each for each in kind if each != "null"), None) if isinstance(kind, list) else kind
 
 
 def _text(name: str) -> str:
