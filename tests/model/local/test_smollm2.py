@@ -238,7 +238,7 @@ def test_closing_the_stream_frees_the_slot_within_a_second(model: LocalModel) ->
         assert await busy(model) == 1
         await stream.aclose()
         async with asyncio.timeout(1):
-            while await busy(model):
+            while await busy(model):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     run(main())
@@ -293,7 +293,8 @@ from agentscope_rx.model.local import LocalModel
 model = LocalModel("smollm2")
 
 async def ask(chunks=None, **body):
-    stream = model.stream(ModelRequest([UserMessage("Say hello.")], options=ModelOptions(max_tokens=400, extra_body=body)))
+    options = ModelOptions(max_tokens=400, extra_body=body)
+    stream = model.stream(ModelRequest([UserMessage("Say hello.")], options=options))
     async for chunk in stream:
         if chunks is not None and (chunks := chunks - 1) == 0:
             break
