@@ -13,7 +13,6 @@ import pytest
 from agentscope_rx import SqliteStateStore, StoreError
 from agentscope_rx.state import sqlite
 
-
 OPEN_TOGETHER = """
 import os, sys
 from agentscope_rx import SqliteStateStore
