@@ -14,6 +14,7 @@ from agentscope_rx.testing import ScriptedModel, text, tool_call
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_COMMENT = re.compile(r"\s*(#|//) .*")
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -39,6 +40,28 @@ def test_the_code_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch, ca
     namespace: dict[str, Any] = {"__name__": "page"}
     for number, block in enumerate(blocks(page), 1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+
+
+TRANSLATIONS = [page for page in PAGES if page.stem.endswith("_zh")]
+
+
+def outline(page: Path) -> list[str]:
+    """What a translation shares with its original: headings by depth, rows of tables, code but for its comments."""
+    in_code = False
+    lines = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            in_code = not in_code
+        elif in_code:
+            lines.append(_COMMENT.sub("", line))
+        elif line.startswith(("#", "|")):
+            lines.append(line.split(" ")[0])
+    return lines
+
+
+@pytest.mark.parametrize("page", TRANSLATIONS, ids=lambda page: page.name)
+def test_a_translation_says_as_much_as_its_original(page: Path) -> None:
+    assert outline(page) == outline(page.with_name(page.name.replace("_zh", "")))
 
 
 def test_the_generated_pages_are_what_the_tables_say() -> None:
