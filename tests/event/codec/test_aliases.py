@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.event import AgentStartEvent, EventReader, EventWriter, UnknownEvent, decode, encode
+from agentscope_rx.event import (
+    AgentStartEvent,
+    EventReader,
+    EventWriter,
+    UnknownEvent,
+    UserConfirmResultEvent,
+    decode,
+    decode_message,
+    encode,
+)
 from agentscope_rx.event.codec.detection import dialect_of_event, dialect_of_message
 from agentscope_rx.event.codec.forms import ALIASES
+from agentscope_rx.message import DataBlock, PermissionBehavior, ToolResultBlock, URLSource
 
 from .differences import differences
 from .samples import EVENTS
@@ -36,6 +46,36 @@ def test_j3_an_alias_is_read_on_a_whole_event(alias: str, dialect: Any) -> None:
         assert differences(read, decode(written)) == set()
         assert read.type == ALIASES[alias]
         assert encode(read, dialect) == encode(decode(written), dialect)
+
+
+@pytest.mark.parametrize("alias", ["image", "audio", "video"])
+@pytest.mark.parametrize("role", ["USER", "user"])
+def test_a_block_of_old_is_read_as_data(role: str, alias: str) -> None:
+    dialect: Any = "java" if role.isupper() else "python"
+    block = {
+        "type": alias,
+        "source": {"type": "url", "url": "x:y", "mime_type": "a/b"},
+        "min_pixels": 1,
+        "maxFrames": 2,
+    }
+    result = {"type": "tool_result", "id": "c", "name": "t", "output": [block], "state": "success"}
+    (said,) = decode_message({"role": role, "content": [block]}, dialect).content
+    (found,) = decode_message({"role": "assistant", "content": [result]}, dialect).content
+    assert isinstance(found, ToolResultBlock)
+    for read in (said, *found.output):
+        assert isinstance(read, DataBlock)
+        assert read.source == URLSource(url="x:y", media_type="a/b")
+
+
+@pytest.mark.parametrize("dialect", ["java", "python"])
+@pytest.mark.parametrize("behavior", PermissionBehavior)
+def test_a_behavior_is_read_in_any_case(behavior: PermissionBehavior, dialect: Any) -> None:
+    written = encode(OF_TYPE["USER_CONFIRM_RESULT"], dialect)
+    assert written.count('"allow"') == 1 + (dialect == "python")  # the rule, and that which was suggested
+    for word in (behavior.lower(), behavior.upper()):
+        event = decode(written.replace('"allow"', f'"{word}"'), dialect)
+        assert isinstance(event, UserConfirmResultEvent)
+        assert [rule.behavior for rule in event.confirm_results[0].rules or ()] == [behavior]
 
 
 def test_an_alias_is_read_with_a_time_in_utc() -> None:
