@@ -148,6 +148,7 @@ if TYPE_CHECKING:
         Timing as Timing,
         Todo as Todo,
         ToolCallInput as ToolCallInput,
+        Tracing as Tracing,
     )
     from .model import (
         AnthropicModel as AnthropicModel,
@@ -335,6 +336,7 @@ __all__ = [
     "ToolUseBlock",
     "ToolVerdict",
     "Toolkit",
+    "Tracing",
     "URLSource",
     "UnknownEvent",
     "UnknownToolCallError",

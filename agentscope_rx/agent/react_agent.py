@@ -14,7 +14,7 @@ from ..context import RuntimeContext
 from ..errors import ConfigurationError
 from ..event import AgentEvent
 from ..message import HintBlock, Msg, ToolOutputBlock
-from ..middleware import Chain, FallbackModel, MiddlewareLike
+from ..middleware import Chain, MiddlewareLike
 from ..model import ChatModel, ModelOptions
 from ..operators import to_message
 from ..permission import PermissionContext
@@ -79,7 +79,7 @@ class ReActAgent:
     ) -> None:
         if max_iters < 1:
             raise ConfigurationError(f"max_iters is at least 1: got {max_iters}")
-        fallback = () if fallback_model is None else (FallbackModel(_resolved(fallback_model)),)
+        fallback = () if fallback_model is None else (_fallback(fallback_model),)
         self._settings = Settings(
             name=name,
             model=_resolved(model),
@@ -262,3 +262,9 @@ def _resolved(model: ChatModel | str) -> ChatModel:
     from ..model import resolve_model  # with it come the adapters and an HTTP client, which not every agent needs
 
     return resolve_model(model) if isinstance(model, str) else model
+
+
+def _fallback(model: ChatModel | str) -> MiddlewareLike:
+    from ..middleware import FallbackModel  # which most agents do without
+
+    return FallbackModel(_resolved(model))

@@ -1,4 +1,12 @@
-"""Middleware (floor 6): what an application puts around the stages of its agents."""
+"""Middleware (floor 6): what an application puts around the stages of its agents.
+
+What every agent needs loads with the package; the ready-made ones when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .base import (
     ActingInput,
@@ -10,12 +18,15 @@ from .base import (
     ReasoningInput,
     ToolCallInput,
 )
-from .budget import Budget
 from .chain import Chain, MiddlewareLike
-from .fallback import FallbackModel
-from .rate_limit import RateLimit
-from .task_reminder import TaskReminder, Todo
-from .timing import Timing
+
+if TYPE_CHECKING:
+    from .budget import Budget
+    from .fallback import FallbackModel
+    from .rate_limit import RateLimit
+    from .task_reminder import TaskReminder, Todo
+    from .timing import Timing
+    from .tracing import Tracing
 
 __all__ = [
     "ActingInput",
@@ -34,4 +45,22 @@ __all__ = [
     "Timing",
     "Todo",
     "ToolCallInput",
+    "Tracing",
 ]
+
+_LAZY = {
+    "Budget": ".budget",
+    "FallbackModel": ".fallback",
+    "RateLimit": ".rate_limit",
+    "TaskReminder": ".task_reminder",
+    "Timing": ".timing",
+    "Todo": ".task_reminder",
+    "Tracing": ".tracing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
+    return value

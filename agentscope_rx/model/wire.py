@@ -78,6 +78,8 @@ class WireModel:
         endpoint = profile.endpoint(api_key, base_url)
         self.model_name = model_name
         """The model, as the server names it."""
+        self.provider = profile.name
+        """The provider, as in front of the colon of a model id."""
         self.base_url = endpoint.base_url
         """The API that is called."""
         self.options = options or ModelOptions()

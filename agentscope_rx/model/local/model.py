@@ -58,6 +58,8 @@ class LocalModel:
             self._model.locate_weights()
         self.model_name = model_name
         """The model."""
+        self.provider = _PROFILE.name
+        """The provider, as in front of the colon of a model id."""
         self.options = options or ModelOptions()
         """How to answer, where a request does not say otherwise."""
         self._server = SERVERS[model_name]
