@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .event import (
         METADATA_PARENT_SESSION_ID as METADATA_PARENT_SESSION_ID,
+        METADATA_PROGRESS as METADATA_PROGRESS,
         METADATA_TASK_ID as METADATA_TASK_ID,
         AgentEndEvent as AgentEndEvent,
         AgentErrorInfo as AgentErrorInfo,
@@ -200,6 +201,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METADATA_PARENT_SESSION_ID",
+    "METADATA_PROGRESS",
     "METADATA_TASK_ID",
     "ActingInput",
     "AgentCallInput",

@@ -17,6 +17,7 @@ from reactivex import Observable, operators as ops
 
 from ..context import RuntimeContext
 from ..event import (
+    METADATA_PROGRESS,
     AgentEvent,
     RequestStopEvent,
     RequireExternalExecutionEvent,
@@ -45,7 +46,7 @@ from .closing import result_events
 
 __all__ = ["Turn"]
 
-_PROGRESS = {"progress": True}
+_PROGRESS = {METADATA_PROGRESS: True}
 
 
 class _Place(Enum):

@@ -27,6 +27,7 @@ from ..event import (
     ToolResultDataDeltaEvent,
     ToolResultEndEvent,
     ToolResultTextDeltaEvent,
+    is_progress,
 )
 from ..message import ChatUsage, GenerateReason, TextBlock, ToolResultState
 from ..operators import Operator
@@ -156,7 +157,7 @@ class Transcript:
         return self._write(_Passage(("call", id), Style.CALL, f"▸ {self._label(id)} ", "  "), text)
 
     def _result_text(self, event: ToolResultTextDeltaEvent) -> Iterator[Fragment]:
-        if event.metadata and event.metadata.get("progress"):
+        if is_progress(event):
             return self._line(Style.PROGRESS, event.delta, f"  {self._label(event.tool_call_id)} … ")
         return self._result(event.tool_call_id, event.delta)
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import METADATA_PARENT_SESSION_ID, METADATA_TASK_ID, AgentEventType, BaseEvent, FinishReason, ReplyEvent
+from .base import (
+    METADATA_PARENT_SESSION_ID,
+    METADATA_PROGRESS,
+    METADATA_TASK_ID,
+    AgentEventType,
+    BaseEvent,
+    FinishReason,
+    ReplyEvent,
+    is_progress,
+)
 from .fold import MessageBuilder, MessageSnapshot, ModelCallRecord
 from .lifecycle import Lifecycle, Part, PartKey
 from .types import (
@@ -63,6 +72,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METADATA_PARENT_SESSION_ID",
+    "METADATA_PROGRESS",
     "METADATA_TASK_ID",
     "AgentEndEvent",
     "AgentErrorInfo",
@@ -120,6 +130,7 @@ __all__ = [
     "encode",
     "encode_history",
     "encode_message",
+    "is_progress",
 ]
 
 

@@ -12,17 +12,21 @@ from ..message.frozen import FrozenModel
 
 __all__ = [
     "METADATA_PARENT_SESSION_ID",
+    "METADATA_PROGRESS",
     "METADATA_TASK_ID",
     "AgentEventType",
     "BaseEvent",
     "FinishReason",
     "ReplyEvent",
+    "is_progress",
 ]
 
 METADATA_TASK_ID = "taskId"
 """Metadata key: the task that a remote child agent works on."""
 METADATA_PARENT_SESSION_ID = "parentSessionId"
 """Metadata key: the session of the agent that started a child agent."""
+METADATA_PROGRESS = "progress"
+"""Metadata key of a tool's output: True says that it is progress for people, and no part of the result."""
 
 
 class AgentEventType(StrEnum):
@@ -101,3 +105,8 @@ class ReplyEvent(BaseEvent):
 
     reply_id: str
     """The reply it belongs to: the id of the message that the reply becomes."""
+
+
+def is_progress(event: BaseEvent) -> bool:
+    """Tell whether output of a tool is progress for people, which is no part of the result."""
+    return event.metadata is not None and event.metadata.get(METADATA_PROGRESS) is True

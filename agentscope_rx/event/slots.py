@@ -22,6 +22,7 @@ from ..message import (
     URLSource,
     parse_arguments,
 )
+from .base import is_progress
 from .lifecycle import Part, PartKey, describe, key_of_block
 from .types import DataBlockDeltaEvent, ToolResultDataDeltaEvent
 
@@ -254,7 +255,7 @@ class ResultSlot(Slot):
 
     def add(self, event: Any) -> None:
         """Take more output; progress is for people and is left out."""
-        if event.metadata is not None and event.metadata.get("progress") is True:
+        if is_progress(event):
             return
         if isinstance(event, ToolResultDataDeltaEvent):
             self._add_data(event)

@@ -302,7 +302,7 @@ class ToolResultStartEvent(_ToolCallEvent):
 
 
 class ToolResultTextDeltaEvent(_ToolCallEvent):
-    """More text output of a tool; with `metadata={"progress": True}` it is no part of the result."""
+    """More text output of a tool; with `METADATA_PROGRESS` it is no part of the result."""
 
     type: Literal[AgentEventType.TOOL_RESULT_TEXT_DELTA] = AgentEventType.TOOL_RESULT_TEXT_DELTA
     delta: str

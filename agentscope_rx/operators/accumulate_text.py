@@ -8,7 +8,7 @@ from typing import Any
 from reactivex import Observable, abc
 
 from ..errors import ConfigurationError, MissingStartError
-from ..event import AgentEvent
+from ..event import AgentEvent, is_progress
 from ..event.lifecycle import STEPS, Part, Phase, Step, describe
 from .operator import Operator
 
@@ -122,7 +122,7 @@ def accumulate_text(kinds: Sequence[str] = ("text",)) -> Operator[AgentEvent, Ac
                 elif phase is Phase.END:
                     del growing[key]
                     observer.on_next(AccumulatedText(event.reply_id, block_id, "", growth, done=True))
-                elif part is not Part.TOOL_RESULT or not _is_progress(event):
+                elif part is not Part.TOOL_RESULT or not is_progress(event):
                     growth.append(event.delta)
                     observer.on_next(AccumulatedText(event.reply_id, block_id, event.delta, growth))
 
@@ -131,7 +131,3 @@ def accumulate_text(kinds: Sequence[str] = ("text",)) -> Operator[AgentEvent, Ac
         return Observable(subscribe)
 
     return operator
-
-
-def _is_progress(event: Any) -> bool:
-    return event.metadata is not None and event.metadata.get("progress") is True

@@ -8,7 +8,7 @@ from typing import Any
 from reactivex import Observable, abc
 
 from ..errors import ConfigurationError
-from ..event import AgentEvent, BaseEvent
+from ..event import AgentEvent, BaseEvent, is_progress
 from ..event.lifecycle import STEPS, Part, Phase
 from ..identity import new_id
 from .operator import Operator
@@ -50,12 +50,13 @@ def redact(
         def subscribe(
             observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
-            held: dict[tuple[str, Part, str], _Held] = {}
+            held: dict[tuple[str, Part, str, bool], _Held] = {}
 
             def on_next(event: Any) -> None:
                 step = _DELTAS.get(type(event))
                 if step is not None:
-                    key = (event.reply_id, step.part, getattr(event, step.key))
+                    # Progress is apart: what is held back of it must not be shown as a piece of the result.
+                    key = (event.reply_id, step.part, getattr(event, step.key), is_progress(event))
                     block = held.get(key)
                     if block is None:
                         block = held[key] = _Held(compiled, replacement, max_length)
@@ -66,9 +67,10 @@ def redact(
                     return
                 step = _ENDS.get(type(event))
                 if step is not None:
-                    block = held.pop((event.reply_id, step.part, getattr(event, step.key)), None)
-                    if block is not None and (rest := block.rest()):
-                        observer.on_next(_last_words(block.last, rest))
+                    for progress in (True, False):
+                        block = held.pop((event.reply_id, step.part, getattr(event, step.key), progress), None)
+                        if block is not None and (rest := block.rest()):
+                            observer.on_next(_last_words(block.last, rest))
                 observer.on_next(event)
 
             return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)

@@ -13,7 +13,13 @@ from hypothesis import given, strategies as st
 from reactivex import operators as ops
 
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.event import AgentEvent, TextBlockDeltaEvent
+from agentscope_rx.event import (
+    METADATA_PROGRESS,
+    AgentEvent,
+    TextBlockDeltaEvent,
+    ToolResultTextDeltaEvent,
+    is_progress,
+)
 from agentscope_rx.operators import redact, to_message
 
 from .contract import OperatorContract
@@ -95,6 +101,17 @@ def test_thinking_calls_and_results_too_each_block_by_itself() -> None:
     assert said(out) == "[redacted]"
     assert said(out, "TOOL_CALL_DELTA") == '{"k":"[redacted]"}'
     assert said(out, "TOOL_RESULT_TEXT_DELTA") == "[redacted]"
+
+
+def test_progress_that_is_held_back_does_not_become_a_piece_of_the_result() -> None:
+    first, step, last, done = result("c", "50% " + KEY[:5], KEY[5:] + " read")
+    progress = step.model_copy(update={"metadata": {METADATA_PROGRESS: True}})
+    out = shown([first, step, progress, last, done], SECRET)
+    texts = [event for event in out if isinstance(event, ToolResultTextDeltaEvent)]
+    assert [(event.delta, is_progress(event)) for event in texts] == [
+        ("50% " + KEY[:5], True),
+        ("50% [redacted] read", False),
+    ]
 
 
 def test_fresh_events_stay_fresh() -> None:
