@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +12,9 @@ import reactivex as rx
 from hypothesis import given
 from reactivex import Observable, operators as ops
 from reactivex.subject import Subject
+from reactivex.testing import TestScheduler
 
-from agentscope_rx import ReActAgent, Stream, from_async_iterable
+from agentscope_rx import ReActAgent, Stream, from_async_iterable, tool
 from agentscope_rx.event import (
     AgentEvent,
     CustomEvent,
@@ -27,7 +28,7 @@ from agentscope_rx.operators import Hook, hook
 from agentscope_rx.testing import ScriptedModel, record, replay, text, tool_call
 
 from ..strategies import streams
-from .contract import OperatorContract
+from .contract import STEP, OperatorContract, on_completed, on_next, subscribe
 from .script import answer, call, end, interleaved, model_end, model_start, numbered, result, start, text as text_block
 
 PHASES = ("on_agent", "on_reasoning", "on_model_call", "on_acting", "on_tool_call")
@@ -166,15 +167,17 @@ OPERATORS: dict[str, tuple[Callable[[Observable[Any]], Observable[Any]], Callabl
     ),
     "concat": (lambda source: source.pipe(ops.concat(rx.of(note(">")))), lambda span: [*span, ">"]),
     "start_with": (ops.start_with(note("<")), lambda span: ["<", *span]),
-    "merge": (lambda source: source.pipe(ops.merge(rx.of(note("+")))), lambda span: [*span[:0], "+", *span]),
+    "merge": (lambda source: source.pipe(ops.merge(rx.of(note("+")))), lambda span: span),  # and a note, anywhere
     "take": (ops.take(2), lambda span: span[:2]),
     "delay": (late, lambda span: span),
 }
 
 
-def expected(phase: str, change: Callable[[list[str]], list[str]]) -> list[str]:
-    """What comes out of TURN when every phase is changed; sequential phases only."""
-    all_names = names(TURN)
+_RESULTS = {"TOOL_RESULT_START", "TOOL_RESULT_TEXT_DELTA", "TOOL_RESULT_END"}
+
+
+def expected(all_names: list[str], phase: str, change: Callable[[list[str]], list[str]]) -> list[str]:
+    """What comes out of a stream when every phase is changed; sequential phases only."""
     out, position = [], 0
     for begin, stop in _bounds(phase, all_names):
         out += all_names[position:begin] + change(all_names[begin:stop])
@@ -192,49 +195,61 @@ def _bounds(phase: str, all_names: list[str]) -> list[tuple[int, int]]:
     return [(begin, all_names.index("MODEL_CALL_END", begin) + 1) for begin in starts]
 
 
-@pytest.fixture
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Observable[AgentEvent]:
-    if request.param == "from_iterable":
-        return rx.from_iterable(TURN)
-    if request.param == "replay":
-        path = tmp_path / "turn.jsonl"
-        rx.from_iterable(TURN).pipe(record(path)).run()
-        return replay(path)
+@tool(concurrency_safe=False)
+async def count(to: int) -> AsyncIterator[str]:
+    """Count."""
+    for number in range(to):
+        yield str(number)
 
-    async def one_by_one() -> Any:
+
+@pytest.fixture(params=["from_iterable", "replay", "async", "agent"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Observable[AgentEvent]:
+    """TURN from somewhere, or an agent at work on one like it, with its calls one after the other."""
+
+    async def one_by_one() -> AsyncIterator[AgentEvent]:
         for event in TURN:
             await asyncio.sleep(0)
             yield event
 
-    return from_async_iterable(one_by_one)
+    match request.param:
+        case "agent":
+            calls = [tool_call("count", {"to": 1}, id="c1"), tool_call("count", {"to": 2}, id="c2")]
+            model = ScriptedModel([[text("a"), *calls], [text("b")]] * 2)
+            return ReActAgent("friday", model, tools=[count]).stream_events("go")
+        case "async":
+            return from_async_iterable(one_by_one)
+        case "replay":
+            rx.from_iterable(TURN).pipe(record(tmp_path / "turn.jsonl")).run()
+            return replay(tmp_path / "turn.jsonl")
+    return rx.from_iterable(TURN)
 
 
 @pytest.mark.parametrize("phase", [phase for phase in PHASES if phase != "on_tool_call"])
 @pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("source", ["from_iterable", "replay", "async"], indirect=True)
 def test_nothing_is_lost_order_is_kept_and_the_rest_is_untouched(
     source: Observable[AgentEvent], name: str, phase: str
 ) -> None:
     operator, change = OPERATORS[name]
-    got = Stream(source.pipe(hook(**{phase: operator}), ops.to_list())).run()
-    if name == "merge":  # a note may come anywhere in its phase
-        assert [entry for entry in names(got) if entry != "+"] == names(TURN)
-        assert names(got).count("+") == len(_bounds(phase, names(TURN)))
-    else:
-        assert names(got) == expected(phase, change)
+    bare = names(Stream(source.pipe(ops.to_list())).run())
+    got = names(Stream(source.pipe(hook(**{phase: operator}), ops.to_list())).run())
+    assert [entry for entry in got if entry != "+"] == expected(bare, phase, change)
+    assert got.count("+") == (len(_bounds(phase, bare)) if name == "merge" else 0)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name != "take"])
-def test_parallel_tool_calls_keep_their_own_order(name: str) -> None:
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_results_of_each_tool_call_keep_their_own_order(source: Observable[AgentEvent], name: str) -> None:
+    def own(events: Iterable[Any], call_id: str) -> list[str]:
+        return names(event for event in events if event.type in _RESULTS and event.tool_call_id == call_id)
+
     operator, change = OPERATORS[name]
-    got = Stream(rx.from_iterable(TURN).pipe(hook(on_tool_call=operator), ops.to_list())).run()
+    bare = Stream(source.pipe(ops.to_list())).run()
+    got = Stream(source.pipe(hook(on_tool_call=operator), ops.to_list())).run()
     for call_id in ("c1", "c2"):
-        own = [str(e.type) for e in TURN if getattr(e, "tool_call_id", "") == call_id and "RESULT" in e.type]
-        out = [str(e.type) for e in got if getattr(e, "tool_call_id", "") == call_id and "RESULT" in e.type]
-        assert out == [entry for entry in change(own) if entry not in "<>+"]
-    before = names(TURN).index("TOOL_RESULT_START")
-    assert names(got)[:before] == names(TURN)[:before]
-    assert names(got)[-6:] == names(TURN)[-6:]
+        assert own(got, call_id) == [entry for entry in change(own(bare, call_id)) if entry not in "<>"]
+    assert [entry for entry in names(got) if entry not in {*_RESULTS, *"<>+"}] == [
+        entry for entry in names(bare) if entry not in _RESULTS
+    ]
+    assert sum(entry in "<>+" for entry in names(got)) == (2 if name in {"start_with", "concat", "merge"} else 0)
 
 
 @given(streams())
@@ -259,6 +274,26 @@ def test_on_a_live_agent() -> None:
     assert shown[shown.index(">") - 1] == "TOOL_RESULT_END"
     assert shown[shown.index(">") + 1] == "MODEL_CALL_START"
     assert [event.delta for event in got if isinstance(event, TextBlockDeltaEvent)] == ["LET ME SEE", "IT IS 3"]
+
+
+# ------------------------------------------------------------------------------------------ time
+
+
+def test_a_phase_is_delayed_in_the_time_of_the_subscription() -> None:
+    def at(position: int) -> int:
+        return 200 + (position + 1) * STEP
+
+    scheduler, late = TestScheduler(), 15
+    events = answer("Hi there")
+    assert (names(events)[1], names(events)[7]) == ("MODEL_CALL_START", "MODEL_CALL_END")
+    source = [on_next(at(position) - 200, event) for position, event in enumerate(events)]
+    xs = scheduler.create_cold_observable(*source, on_completed(at(9) - 200))
+    times = [at(0), *(at(position) + late for position in range(1, 8)), at(7) + late]  # what comes after it waits
+    assert scheduler.start(lambda: xs.pipe(hook(on_model_call=ops.delay(late)))).messages == [
+        *map(on_next, times, events),
+        on_completed(at(9)),
+    ]
+    assert xs.subscriptions == [subscribe(200, at(9))]
 
 
 # ------------------------------------------------------------------------------------------ waiting and failing
