@@ -65,6 +65,16 @@ __all__ = [
 class AgentScopeError(Exception):
     """Base of every error of this package."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # An exception is made again from its message alone; what else `__init__` wants is in its fields.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(cls: type[AgentScopeError], args: tuple[object, ...]) -> AgentScopeError:
+    error = cls.__new__(cls, *args)
+    super(AgentScopeError, error).__init__(*args)
+    return error
+
 
 class ConfigurationError(AgentScopeError):
     """The caller asked for something that cannot be: a wrong argument, an unknown name, a missing key."""

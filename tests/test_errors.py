@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -40,10 +43,10 @@ def test_an_error_says_what_it_was_told(name: str) -> None:
 
 
 def test_a_missing_extra_holds_the_command_and_is_an_import_error() -> None:
-    error = MissingExtraError("the console", "pip install 'agentscope-rx[cli]'")
+    error = MissingExtraError("the console", 'pip install "agentscope-rx[cli]"')
     assert isinstance(error, ImportError)
-    assert str(error).endswith("Install it with: pip install 'agentscope-rx[cli]'")
-    assert (error.feature, error.install) == ("the console", "pip install 'agentscope-rx[cli]'")
+    assert str(error).endswith('Install it with: pip install "agentscope-rx[cli]"')
+    assert (error.feature, error.install) == ("the console", 'pip install "agentscope-rx[cli]"')
 
 
 @pytest.mark.parametrize(
@@ -57,3 +60,45 @@ def test_a_missing_extra_holds_the_command_and_is_an_import_error() -> None:
 )
 def test_model_errors_hold_what_the_provider_said(error: Any, fields: dict[str, Any]) -> None:
     assert {name: getattr(error, name) for name in fields} == fields
+
+
+SAMPLES = {
+    **{name: cls("what happened") for name, cls in CLASSES.items() if "__init__" not in vars(cls)},
+    "MissingExtraError": MissingExtraError("the console", 'pip install "agentscope-rx[cli]"'),
+    "ModelHTTPError": ModelHTTPError("x", status=429, kind="rate_limit_error", retry_after=1.5),
+    "ModelStallError": ModelStallError("x", seconds=30.0),
+    "ModelStreamError": ModelStreamError("x", kind="overloaded", code=529),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+@pytest.mark.parametrize(
+    "again",
+    [
+        copy.copy,
+        copy.deepcopy,
+        *(lambda error, n=n: pickle.loads(pickle.dumps(error, n)) for n in range(pickle.HIGHEST_PROTOCOL + 1)),
+    ],
+)
+def test_an_error_survives_copies_and_other_processes(name: str, again: Callable[[Any], Any]) -> None:
+    error = SAMPLES[name]
+    error.add_note("seen in the second turn")
+    got = again(error)
+    assert got is not error
+    assert (type(got), str(got), got.args, vars(got)) == (type(error), str(error), error.args, vars(error))
+
+
+def test_a_missing_extra_from_another_process_still_has_the_message_of_an_import_error() -> None:
+    error = SAMPLES["MissingExtraError"]
+    assert pickle.loads(pickle.dumps(error)).msg == error.msg == str(error)
+
+
+def test_an_error_of_the_users_own_survives_too() -> None:
+    error = pickle.loads(pickle.dumps(_Refused("quota", code=7)))
+    assert (str(error), error.code) == ("the gateway refused: quota", 7)
+
+
+class _Refused(AgentScopeError):
+    def __init__(self, why: str, *, code: int) -> None:
+        super().__init__(f"the gateway refused: {why}")
+        self.code = code

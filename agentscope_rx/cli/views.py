@@ -28,7 +28,7 @@ def transcript_view() -> Operator[AgentEvent, Any]:
     try:
         from .paint import painter  # only now: it needs the extra `cli`
     except ImportError:
-        raise MissingExtraError("the transcript", "pip install 'agentscope-rx[cli]'") from None
+        raise MissingExtraError("the transcript", 'pip install "agentscope-rx[cli]"') from None
     return rx.compose(from_source(None), transcript(), ops.do_action(painter()))
 
 

@@ -8,7 +8,7 @@ is cut short, and what repeats the key or the prompt is masked before it becomes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,6 +25,7 @@ _MAX_SHOWN = 300
 _MAX_READ = 500
 _MAX_CODE = 10**9
 _SHARED_RUN = 16
+_BLOCK = _SHARED_RUN // 2
 _MIN_SECRET = 8  # what is shorter is a placeholder, and may be part of any word
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _KEY_LIKE = re.compile(r"\b[sr]k-[A-Za-z0-9_-]{8,}|(?<=Bearer )\S+")
@@ -109,7 +110,7 @@ def masking(secret: str | None, prompt: Any) -> Mask:
         if secret and len(secret) >= _MIN_SECRET:
             message = message.replace(secret, "***")
         message = _KEY_LIKE.sub("***", message)[:_MAX_READ]  # only now: half a key would not be known for one
-        message = _without_runs_of(list(_strings(prompt)), message)
+        message = _without_runs_of(_strings(prompt), message)
         return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
 
     return mask
@@ -127,24 +128,32 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _without_runs_of(texts: list[str], message: str) -> str:
+def _without_runs_of(texts: Iterable[str], message: str) -> str:
     """Replace every run of `_SHARED_RUN` characters or more that `message` shares with one of the texts."""
+    runs = _windows(message, _SHARED_RUN)
+    blocks = _windows(message, _BLOCK)
+    places: set[str] = set()
+    for text in texts:
+        # Whatever run of a text, it holds one of the text's blocks whole: only around a block that is in the message
+        # too can a shared run be. So a text of megabytes is passed through once, in large steps.
+        places.update(
+            text[max(0, start - _BLOCK) : start + _SHARED_RUN]
+            for start in range(0, len(text) - _BLOCK + 1, _BLOCK)
+            if text[start : start + _BLOCK] in blocks
+        )
+    shared = runs.intersection(run for place in places for run in _windows(place, _SHARED_RUN))
     shown: list[str] = []
-    position = 0
-    while position < len(message):
-        end = position
-        run = message[position : position + _SHARED_RUN]
-        if len(run) == _SHARED_RUN:
-            for text in texts:
-                if run in text:
-                    end = position + _SHARED_RUN
-                    while end < len(message) and message[position : end + 1] in text:
-                        end += 1
-                    break
-        if end > position:
-            shown.append("[…]")
-            position = end
-        else:
-            shown.append(message[position])
-            position += 1
+    hidden_to = -1
+    for position, character in enumerate(message):
+        if message[position : position + _SHARED_RUN] in shared:
+            if hidden_to < position:
+                shown.append("[…]")
+            hidden_to = position + _SHARED_RUN
+        if position >= hidden_to:
+            shown.append(character)
     return "".join(shown)
+
+
+def _windows(text: str, length: int) -> set[str]:
+    """Return every part of `text` that has this length."""
+    return {text[start : start + length] for start in range(len(text) - length + 1)}

@@ -183,5 +183,5 @@ class SSEParser:
         if self._size + more > self._limit:
             raise ModelStreamError(
                 f"one event of the stream is larger than the limit of {self._limit} bytes; "
-                "check that the base URL is that of a model server"
+                "check that the URL is that of an event stream"
             )

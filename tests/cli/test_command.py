@@ -133,7 +133,7 @@ def test_without_rich_the_transcript_names_the_command_that_installs_it(console:
         done = console(server, "hi")
     assert (done.status, done.out, server.requests) == (1, "", [])
     assert done.err.startswith("agentscope-rx: MissingExtraError: ")
-    assert done.err.endswith("pip install 'agentscope-rx[cli]'\n")
+    assert done.err.endswith('pip install "agentscope-rx[cli]"\n')
     assert done.err.count("\n") == 1
 
 
