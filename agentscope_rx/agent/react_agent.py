@@ -20,7 +20,7 @@ from ..operators import to_message
 from ..permission import PermissionContext
 from ..state import AgentState, InMemoryStateStore, StateStore
 from ..stream import StageCut, Stream, from_async_iterable, using_async
-from ..tools import Tool, Toolkit
+from ..tools import HasToolGroups, Tool, Toolkit
 from .answers import check_answers
 from .inputs import AgentInput, Given, read_input
 from .reply import Reply, Settings
@@ -213,7 +213,8 @@ class ReActAgent:
             with self._sessions.entered(given, cut) as session:
                 async with session.gate:
                     state, version = await self._load(given)
-                    running = begin(session, state, given.copy().put(AgentState, state), cut)
+                    own = given.copy().put(AgentState, state).put(HasToolGroups, state)
+                    running = begin(session, state, own, cut)
                     try:
                         yield running
                     except BaseException:

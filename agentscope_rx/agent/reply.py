@@ -256,7 +256,7 @@ class Reply:
         settings = self._settings
         input = ReasoningInput(
             messages=self._conversation(),
-            tools=settings.toolkit.schemas(self._context) if with_tools else (),
+            tools=settings.toolkit.equipped(self._context).schemas(self._context) if with_tools else (),
             options=settings.options,
             iteration=self._iteration + (not with_tools),
         )
@@ -302,7 +302,7 @@ class Reply:
     def _act_once(self, input: ActingInput) -> Observable[AgentEvent]:
         turn = Turn(
             reply_id=self._reply_id,
-            toolkit=self._settings.toolkit,
+            toolkit=self._settings.toolkit.equipped(self._context),
             engine=PermissionEngine(self._state.permission),
             context=self._context,
             answers=self._answers,

@@ -47,6 +47,8 @@ class AgentState(BaseModel):
     """The reply that waits to go on, None when there is none."""
     permission: PermissionContext | None = None
     """The rules of the session, accepted ones included; None when the agent has none."""
+    active_groups: tuple[str, ...] | None = None
+    """The groups of tools that are active; None as long as nobody has chosen, which is as the groups say."""
     values: dict[str, Any] = Field(default_factory=dict)
     """What tools and middlewares keep, by key; JSON values, if a store is to save them."""
 

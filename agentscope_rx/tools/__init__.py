@@ -6,6 +6,7 @@ from .chunk import ToolChunk, ToolData, ToolEnd, ToolStart, ToolStop, ToolSuspen
 from .emitter import ToolEmitter
 from .external import ExternalTool
 from .function import FunctionTool, tool
+from .groups import HasToolGroups, ToolGroup
 from .run import PATIENCE, run_tool
 from .schema import ToolSchema
 from .suspend import ToolSuspend
@@ -16,12 +17,14 @@ __all__ = [
     "PATIENCE",
     "ExternalTool",
     "FunctionTool",
+    "HasToolGroups",
     "Tool",
     "ToolCancelled",
     "ToolChunk",
     "ToolData",
     "ToolEmitter",
     "ToolEnd",
+    "ToolGroup",
     "ToolLike",
     "ToolSchema",
     "ToolStart",

@@ -88,5 +88,6 @@ def full_state(session_id: str = "s", user_id: str | None = None) -> AgentState:
             message=AssistantMessage("friday", call), iteration=2, last_seq=41, turn=("c1", "c2"), denied_by_user=True
         ),
         permission=PermissionContext(mode="bypass", ask_rules=(RULE,), working_directories=("a/b",)),
+        active_groups=("browser",),
         values=dict(VALUES),
     )
