@@ -17,7 +17,7 @@ __all__ = ["UtcDatetime", "new_id", "now", "set_clock", "set_id_factory"]
 
 def _counter_ids() -> Callable[[], str]:
     """A random prefix and a counter: unique like a uuid, at a tenth of the cost, and sortable within a process."""
-    return map(f"{secrets.token_hex(8)}%016x".__mod__, count(1)).__next__
+    return map("%032x".__mod__, count((secrets.randbits(64) << 64) + 1)).__next__
 
 
 _default_ids = _counter_ids()

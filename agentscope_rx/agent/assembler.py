@@ -6,7 +6,8 @@ The rules, of section 2.4 of the second source document, made exact:
   chunks close nothing; a block that is said to be complete is closed at once;
 * a tool call ends when the adapter says that it is complete, else at the end of the model call, and is never
   reopened, whatever chunk it is missing from; it starts when its name is known;
-* what is still open at the end ends in the order in which it started, before MODEL_CALL_END;
+* what is still open at the end ends in the order in which it started, before MODEL_CALL_END; so it does when an
+  attempt is withdrawn, before MODEL_CALL_RESET, and that comes only if the attempt has shown anything;
 * empty deltas are not emitted.
 """
 
@@ -22,6 +23,7 @@ from ..event import (
     DataBlockStartEvent,
     FinishReason,
     ModelCallEndEvent,
+    ModelCallResetEvent,
     Part,
     TextBlockDeltaEvent,
     TextBlockEndEvent,
@@ -38,6 +40,7 @@ from ..model import (
     DataPiece,
     FinishPiece,
     ModelChunk,
+    ResetPiece,
     TextPiece,
     ThinkingPiece,
     ToolCallPiece,
@@ -84,7 +87,12 @@ class Assembler:
         self._calls: dict[int | str, _Call] = {}
         self._open: dict[tuple[Part, str], dict[str, Any]] = {}
         """What is open, in order of start, and what its END will say."""
-        self._usage: dict[str, Any] = {}
+        self._shown = False
+        """Whether the attempt has opened anything."""
+        self._usage: dict[str, int] = {}
+        """What the attempt has cost."""
+        self._spent: dict[str, int] = {}
+        """What the attempts before it have cost."""
         self._unsaid: list[AgentEvent] = []
         """The events of a chunk, until they are returned: a piece that cannot be read does not take them with it."""
         self._finish = FinishPiece(FinishReason.UNKNOWN)
@@ -111,8 +119,7 @@ class Assembler:
         for call in self._calls.values():
             if call.deltas is None:
                 self._start_call(call, "", events)
-        for part, id in list(self._open):
-            self._end(part, id, events)
+        self._end_all(events)
         events.append(
             ModelCallEndEvent(
                 reply_id=self._reply_id,
@@ -120,7 +127,7 @@ class Assembler:
                 finish_reason=reason or self._finish.reason,
                 raw_finish_reason=self._finish.raw,
                 seq=0,
-                **self._usage,
+                **self._total(),
             )
         )
         return events
@@ -133,7 +140,7 @@ class Assembler:
                 self._end_thinking(events)
                 id = new_id()
                 self._text = Deltas(TextBlockDeltaEvent, id, self._start(Part.TEXT, id, events))
-            events.append(self._text(piece.text))
+            events.append(self._text.next(piece.text))
         if piece.complete or piece.metadata is not None:
             self._end_text(events, metadata=piece.metadata)
 
@@ -145,7 +152,7 @@ class Assembler:
                 id = new_id()
                 self._thinking = Deltas(ThinkingBlockDeltaEvent, id, self._start(Part.THINKING, id, events))
             if piece.text:
-                events.append(self._thinking(piece.text))
+                events.append(self._thinking.next(piece.text))
         if piece.complete or proof != _NO_PROOF:
             self._end_thinking(
                 events, signature=piece.signature, redacted_data=piece.redacted_data, metadata=piece.metadata
@@ -189,7 +196,7 @@ class Assembler:
             if call.deltas is None:
                 call.early.append(piece.arguments)
             else:
-                events.append(call.deltas(piece.arguments))
+                events.append(call.deltas.next(piece.arguments))
         if piece.complete and call.deltas is not None:
             self._end(Part.TOOL_CALL, call.deltas.id, events)
 
@@ -203,6 +210,30 @@ class Assembler:
     def _on_finish(self, piece: FinishPiece, events: list[AgentEvent]) -> None:
         self._finish = piece
 
+    def _on_reset(self, piece: ResetPiece, events: list[AgentEvent]) -> None:
+        """Begin anew: only the ids that were given, and what was spent, are kept."""
+        self._end_all(events)
+        if self._shown:
+            events.append(
+                ModelCallResetEvent(
+                    reply_id=self._reply_id,
+                    model_call_id=self._model_call_id,
+                    attempt=piece.attempt,
+                    reason=piece.reason,
+                    seq=0,
+                )
+            )
+        self._shown = False
+        self._text = self._thinking = None
+        self._data_ids.clear()
+        self._calls.clear()
+        self._spent, self._usage = self._total(), {}
+        self._finish = FinishPiece(FinishReason.UNKNOWN)
+
+    def _total(self) -> dict[str, int]:
+        """Return the usage of all attempts; a figure that is unknown in one is the sum of the others."""
+        return {name: self._spent.get(name, 0) + self._usage.get(name, 0) for name in self._spent | self._usage}
+
     # ------------------------------------------------------------------------------------------------ the moves
 
     def _start(self, part: Part, id: str, events: list[AgentEvent], **said: Any) -> dict[str, str]:
@@ -210,6 +241,7 @@ class Assembler:
         kind = _KINDS[part]
         shared = {"reply_id": self._reply_id, kind.key: id}
         self._open[part, id] = {}
+        self._shown = True
         events.append(kind.start(**shared, **said, seq=0))
         return shared
 
@@ -218,7 +250,7 @@ class Assembler:
         call.deltas = Deltas(ToolCallDeltaEvent, id, self._start(Part.TOOL_CALL, id, events, tool_call_name=name))
         self._open[Part.TOOL_CALL, id] = call.ending
         if call.early:
-            events.append(call.deltas("".join(call.early)))
+            events.append(call.deltas.next("".join(call.early)))
 
     def _unused(self, id: str) -> str:
         candidate, number = id, 1
@@ -239,6 +271,10 @@ class Assembler:
             self._open[Part.THINKING, self._thinking.id] = ending
             self._end(Part.THINKING, self._thinking.id, events)
             self._thinking = None
+
+    def _end_all(self, events: list[AgentEvent]) -> None:
+        for part, id in list(self._open):
+            self._end(part, id, events)
 
     def _end(self, part: Part, id: str, events: list[AgentEvent]) -> None:
         kind = _KINDS[part]
@@ -270,4 +306,5 @@ _HANDLERS: dict[type, Callable[[Assembler, Any, list[AgentEvent]], None]] = {
     ToolCallPiece: Assembler._on_tool_call,
     UsagePiece: Assembler._on_usage,
     FinishPiece: Assembler._on_finish,
+    ResetPiece: Assembler._on_reset,
 }

@@ -15,14 +15,15 @@ __all__ = ["Deltas"]
 E = TypeVar("E", bound=ReplyEvent)
 
 _new = object.__new__
-_set_fields_set, _set_extra, _set_private = (
-    vars(BaseModel)[name].__set__ for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+_set_fields, _set_fields_set, _set_extra, _set_private = (
+    vars(BaseModel)[name].__set__
+    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 )
-"""What a model has besides its fields."""
+"""What a model is made of, set without the check that it is frozen."""
 
 
 class Deltas(Generic[E]):
-    """Makes the deltas of one block, all fresh: `deltas(text)` equals `cls(delta=text, seq=0, **shared)`.
+    """Makes the deltas of one block, all fresh: `deltas.next(text)` equals `cls(delta=text, seq=0, **shared)`.
 
     One is validated, the others are copies of it with an id, a time and a text of their own; that halves their cost.
 
@@ -47,16 +48,16 @@ class Deltas(Generic[E]):
         self._fields = vars(validated)
         self._fields_set = validated.model_fields_set
 
-    def __call__(self, text: str) -> E:
+    def next(self, text: str) -> E:
         """Return the next delta."""
         if type(text) is not str:
             return self._make(delta=text, **self._shared)
-        event = _new(self._cls)
-        fields = vars(event)
-        fields.update(self._fields)
+        fields = self._fields.copy()
         fields["id"] = new_id()
         fields["created_at"] = now()
         fields["delta"] = text
+        event = _new(self._cls)
+        _set_fields(event, fields)
         _set_fields_set(event, self._fields_set)
         _set_extra(event, None)
         _set_private(event, None)

@@ -27,7 +27,7 @@ def test_equals_an_event_of_the_class(cls: type[Any], shared: dict[str, str]) ->
     deltas = Deltas(cls, "b", shared)
     assert deltas.id == "b"
     for text in ("a", "🌍", "\u2028"):
-        event = deltas(text)
+        event = deltas.next(text)
         plain = cls(delta=text, seq=0, **shared)
         assert type(event) is cls
         assert event == made_by_its_class(event)
@@ -39,7 +39,7 @@ def test_equals_an_event_of_the_class(cls: type[Any], shared: dict[str, str]) ->
 
 def test_every_one_has_an_id_and_a_time_of_its_own() -> None:
     deltas = Deltas(TextBlockDeltaEvent, "b", BLOCK)
-    first, second = deltas("a"), deltas("a")
+    first, second = deltas.next("a"), deltas.next("a")
     assert first.id < second.id
     assert first.created_at <= second.created_at
     assert first != second
@@ -48,7 +48,7 @@ def test_every_one_has_an_id_and_a_time_of_its_own() -> None:
 
 
 def test_survives_what_events_go_through() -> None:
-    event = Deltas(TextBlockDeltaEvent, "b", BLOCK)("Hello")
+    event = Deltas(TextBlockDeltaEvent, "b", BLOCK).next("Hello")
     assert decode(encode(event)) == event
     assert pickle.loads(pickle.dumps(event)) == event
     copied = event.model_copy(update={"delta": "Bye"})
@@ -59,10 +59,10 @@ def test_survives_what_events_go_through() -> None:
 
 def test_one_is_not_changed_by_the_next() -> None:
     deltas = Deltas(TextBlockDeltaEvent, "b", BLOCK)
-    first = deltas("a")
+    first = deltas.next("a")
     before = dict(vars(first))
     object.__setattr__(first, "seq", 7)
-    second = deltas("b")
+    second = deltas.next("b")
     assert vars(first) == {**before, "seq": 7}
     assert second.seq == 0
 
@@ -73,7 +73,7 @@ def test_a_text_that_is_none_is_refused_or_turned_into_one_as_its_class_does() -
     class Shout(str):
         __slots__ = ()
 
-    assert type(deltas(Shout("a")).delta) is str
+    assert type(deltas.next(Shout("a")).delta) is str
     for wrong in (None, 3, ["a"]):
         with pytest.raises(ValidationError):
-            deltas(wrong)  # type: ignore[arg-type]
+            deltas.next(wrong)  # type: ignore[arg-type]
