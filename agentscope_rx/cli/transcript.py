@@ -29,7 +29,7 @@ from ..event import (
     ToolResultTextDeltaEvent,
     is_progress,
 )
-from ..message import ChatUsage, GenerateReason, TextBlock, ToolResultState
+from ..message import PAUSES, ChatUsage, GenerateReason, TextBlock, ToolResultState
 from ..operators import Operator
 from .controls import visible
 
@@ -195,7 +195,7 @@ class Transcript:
             parts += _usage(event.result.usage)
         yield from self._line(Style.USAGE, " · ".join(parts)) if parts else self._line_feed()
         self._passage = None
-        if reason not in _PAUSES:
+        if reason not in PAUSES:  # the calls of a pause still have results to come
             self._labels.clear()
             self._named.clear()
 
@@ -208,9 +208,6 @@ _INNER_LINE = re.compile(r"\n(?!\Z)")
 
 _NOT_TOLD = {None, GenerateReason.MODEL_STOP, GenerateReason.ERROR}
 """Reasons that go without saying; an error is told by whoever the stream fails to."""
-
-_PAUSES = {GenerateReason.PERMISSION_ASKING, GenerateReason.TOOL_SUSPENDED}
-"""Reasons after which the calls of the reply still have results to come."""
 
 _USAGE_PARTS = (
     ("input_tokens", "tokens in"),

@@ -19,9 +19,10 @@ from .blocks import (
     VideoBlock,
 )
 from .msg import AssistantMessage, ChatUsage, Msg, SystemMessage, ToolResultMessage, UserMessage
-from .states import GenerateReason, MsgRole, PermissionBehavior, ToolCallState, ToolResultState
+from .states import PAUSES, GenerateReason, MsgRole, PermissionBehavior, ToolCallState, ToolResultState
 
 __all__ = [
+    "PAUSES",
     "AssistantMessage",
     "AudioBlock",
     "Base64Source",

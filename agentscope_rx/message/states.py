@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["GenerateReason", "MsgRole", "PermissionBehavior", "ToolCallState", "ToolResultState"]
+__all__ = ["PAUSES", "GenerateReason", "MsgRole", "PermissionBehavior", "ToolCallState", "ToolResultState"]
 
 
 class MsgRole(StrEnum):
@@ -51,6 +51,18 @@ class GenerateReason(StrEnum):
     INTERRUPTED = "INTERRUPTED"
     MAX_ITERATIONS = "MAX_ITERATIONS"
     ERROR = "ERROR"
+
+
+PAUSES = frozenset(
+    {
+        GenerateReason.TOOL_SUSPENDED,
+        GenerateReason.PERMISSION_ASKING,
+        GenerateReason.REASONING_STOP_REQUESTED,
+        GenerateReason.ACTING_STOP_REQUESTED,
+        GenerateReason.MIDDLEWARE_STOP_REQUESTED,
+    }
+)
+"""The reasons of a reply that may go on."""
 
 
 class PermissionBehavior(StrEnum):

@@ -8,6 +8,7 @@ from reactivex import Observable, abc
 
 from ..errors import ProtocolError
 from ..event import (
+    AgentEndEvent,
     AgentEvent,
     AgentResultEvent,
     AgentStartEvent,
@@ -18,7 +19,8 @@ from ..event import (
     PartKey,
     ReplyEvent,
 )
-from ..event.lifecycle import describe
+from ..event.lifecycle import State, describe, refusal
+from ..message import PAUSES
 from .operator import Operator
 
 __all__ = ["verify_events"]
@@ -28,7 +30,7 @@ def verify_events(snapshot: MessageSnapshot | None = None, strict: bool = False)
     """Check every event against the lifecycle table, and AGENT_RESULT against the fold.
 
     Emits the events of the source, unchanged, up to the first that breaks a rule. Replies are kept apart by their
-    id, those of child agents included. Completes and fails with its source.
+    id, those of child agents included; of one that is over, only the id is. Completes and fails with its source.
 
     Args:
         snapshot: Where the stream goes on from, when it does not begin with AGENT_START.
@@ -69,11 +71,12 @@ def verify_events(snapshot: MessageSnapshot | None = None, strict: bool = False)
 
 
 class _Verifier:
-    """What has been seen of every reply, and the number of the last event."""
+    """What has been seen of every reply that may go on, and the number of the last event."""
 
     def __init__(self, snapshot: MessageSnapshot | None, strict: bool) -> None:
         self._strict = strict
         self._replies: dict[str, _Reply] = {}
+        self._over: set[str] = set()
         self._last_seq = 0
         if snapshot is not None:
             self._last_seq = snapshot.last_seq
@@ -82,12 +85,23 @@ class _Verifier:
 
     def check(self, event: Any) -> None:
         if isinstance(event, ReplyEvent):
-            reply = self._replies.get(event.reply_id)
-            if reply is None:
-                reply = self._replies[event.reply_id] = _Reply(event.source)
-            reply.check(event)
+            self._check_reply(event)
         if self._strict and event.source is None:
             self._check_number(event)
+
+    def _check_reply(self, event: Any) -> None:
+        reply_id = event.reply_id
+        if reply_id in self._over:
+            if not (isinstance(event, AgentStartEvent) and event.resumed):
+                raise refusal(event, PartKey(Part.REPLY, reply_id), State.CLOSED, ())
+            self._over.remove(reply_id)
+        reply = self._replies.get(reply_id)
+        if reply is None:
+            reply = self._replies[reply_id] = _Reply(event.source)
+        reply.check(event)
+        if isinstance(event, AgentEndEvent) and event.generate_reason not in PAUSES:
+            del self._replies[reply_id]
+            self._over.add(reply_id)
 
     def check_end(self) -> None:
         for reply_id, reply in self._replies.items():

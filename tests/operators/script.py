@@ -122,7 +122,7 @@ def numbered(events: Iterable[AgentEvent], first: int = 1) -> list[AgentEvent]:
 
 
 def answer(said: str = "Hello", reply_id: str = R) -> list[AgentEvent]:
-    """A whole reply of one text block in two pieces, numbered: nine events with AGENT_START and AGENT_END."""
+    """A whole reply of one text block in two pieces, numbered: eight events with AGENT_START and AGENT_END."""
     return numbered(
         [
             start(reply_id),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -213,8 +214,24 @@ def test_agent_start_comes_first() -> None:
 
 
 def test_agent_end_comes_last() -> None:
-    error = refuse([*EVENTS, hint("h")], len(EVENTS), "HINT_BLOCK", "the reply is closed")
-    assert "AGENT_START" in str(error)
+    for late in (hint("h"), text("t1")[1], text("new")[0], model_start("m2"), start(), end()):
+        refuse([*EVENTS, late], len(EVENTS), str(late.type), "the reply is closed", "AGENT_START(resumed=True)")
+    paused = [*EVENTS[:-1], end(reason=GenerateReason.PERMISSION_ASKING)]
+    refuse([*paused, hint("h")], len(paused), "HINT_BLOCK", "the reply is closed", "AGENT_START(resumed=True)")
+
+
+def test_of_replies_that_are_over_no_message_is_kept() -> None:
+    def builders() -> int:
+        return sum(isinstance(thing, MessageBuilder) for thing in gc.get_objects())
+
+    gc.collect()
+    before = builders()
+    at_the_end: list[int] = []
+    many = [event for number in range(50) for event in answer("Hello", f"reply-{number}")]
+    rx.from_iterable(many).pipe(verify_events()).subscribe(
+        lambda event: at_the_end.append(builders()) if event is many[-2] else None
+    )
+    assert at_the_end == [before + 1]
 
 
 def test_a_source_that_completes_with_a_reply_open() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ...message import GenerateReason, ToolUseBlock, URLSource, parse_arguments
+from ...message import ToolUseBlock, URLSource, parse_arguments
 from ...message.blocks import ToolOutputBlock
 from .shapes import Form
 
@@ -21,7 +21,6 @@ __all__ = [
     "METADATA",
     "MOMENT",
     "NUMBER",
-    "PAUSES",
     "REWRITTEN",
     "arguments_of",
     "hint_text",
@@ -47,17 +46,6 @@ ALIASES = {
 
 MEDIA_ALIASES = {"image": "data", "audio": "data", "video": "data"}
 """Types of blocks that are read as data blocks."""
-
-PAUSES = frozenset(
-    {
-        GenerateReason.TOOL_SUSPENDED,
-        GenerateReason.PERMISSION_ASKING,
-        GenerateReason.REASONING_STOP_REQUESTED,
-        GenerateReason.ACTING_STOP_REQUESTED,
-        GenerateReason.MIDDLEWARE_STOP_REQUESTED,
-    }
-)
-"""The reasons of a reply that may go on; AgentScope Python ends no such reply."""
 
 MEDIA_TYPE_KEYS = ("media_type", "mime_type", "mimeType", "mediaType")
 """All that the media type of a source is called."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...identity import new_id
 from ...message import (
+    PAUSES,
     AudioBlock,
     Base64Source,
     DataBlock,
@@ -68,7 +69,6 @@ from .forms import (
     METADATA,
     MOMENT,
     NUMBER,
-    PAUSES,
     REWRITTEN,
     arguments_of,
     media_type_of,

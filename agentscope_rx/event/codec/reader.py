@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...message import AssistantMessage, GenerateReason, ToolCallState, ToolUseBlock
+from ...message import PAUSES, AssistantMessage, GenerateReason, ToolCallState, ToolUseBlock
 from ..base import BaseEvent
 from ..lifecycle import STEPS
 from ..types import (
@@ -21,7 +21,6 @@ from ..types import (
 )
 from .detection import Dialect, dialect_of_event
 from .dialects import decode, foreign
-from .forms import PAUSES
 from .repair import Habits, Reply
 from .text import Json, to_object
 

@@ -19,7 +19,16 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ...message import GenerateReason, Msg, TextBlock, ToolCallState, ToolResultBlock, ToolResultState, ToolUseBlock
+from ...message import (
+    PAUSES,
+    GenerateReason,
+    Msg,
+    TextBlock,
+    ToolCallState,
+    ToolResultBlock,
+    ToolResultState,
+    ToolUseBlock,
+)
 from ..lifecycle import STEPS, Part, Phase
 from ..types import (
     AgentEndEvent,
@@ -37,7 +46,6 @@ from ..types import (
     UserConfirmResultEvent,
 )
 from .calls import ERROR, INTERRUPTED, NO_RESULT, Result
-from .forms import PAUSES
 from .moves import Moves
 from .track import Track
 

@@ -19,8 +19,7 @@ from agentscope_rx.event import (
     decode,
     encode,
 )
-from agentscope_rx.event.codec.forms import PAUSES
-from agentscope_rx.message import AssistantMessage, Msg, ToolResultBlock
+from agentscope_rx.message import PAUSES, AssistantMessage, Msg, ToolResultBlock
 from agentscope_rx.testing import assert_valid_stream
 from tests.strategies import breaches, streams
 
