@@ -134,12 +134,16 @@ class ModelHTTPError(ModelError):
 class ModelStreamError(ModelError):
     """The stream carried an error object, or was no event stream at all."""
 
-    def __init__(self, message: str, *, kind: str | None = None, code: str | int | None = None) -> None:
+    def __init__(
+        self, message: str, *, kind: str | None = None, code: str | int | None = None, malformed: bool = False
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         """The provider's own word for the failure, if it gave one."""
         self.code = code
         """The provider's error code, if it gave one."""
+        self.malformed = malformed
+        """Whether a part of the stream could not be read: it was damaged on its way."""
 
 
 class ModelTruncatedError(ModelError):

@@ -22,10 +22,11 @@ from ..event import (
     MessageBuilder,
     ModelCallEndEvent,
     RequestStopEvent,
+    ToolCallStartEvent,
 )
 from ..event.lifecycle import describe
 from ..identity import new_id, now
-from ..message import GenerateReason
+from ..message import GenerateReason, Msg, ToolUseBlock
 from .closing import FAILED, INTERRUPTED, closing_events
 
 __all__ = ["Publication"]

@@ -270,12 +270,9 @@ class Reply:
 
     def _call_model_once(self, input: ModelCallInput) -> Observable[AgentEvent]:
         request = ModelRequest(input.messages, input.tools, input.options)
-
-        def taken() -> set[str]:
-            return {block.id for block in self._message().get_content_blocks(ToolUseBlock)}
-
+        taken = self._publication.call_ids
         return from_async_iterable(
-            lambda: model_call_events(input.model, request, self._reply_id, input.iteration, taken())
+            lambda: model_call_events(input.model, request, self._reply_id, input.iteration, taken)
         )
 
     # ------------------------------------------------------------------------------------------------ acting

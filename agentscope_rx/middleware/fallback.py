@@ -10,12 +10,14 @@ from reactivex import Observable, abc
 from ..context import RuntimeContext
 from ..errors import ModelError
 from ..event import AgentEvent, FinishReason, ModelCallEndEvent, ModelCallResetEvent
-from ..event.lifecycle import BLOCKS, STEPS
+from ..event.lifecycle import BLOCKS, STEPS, Phase
 from ..model import ChatModel
 from ..stream import concat_stages
 from .base import AgentLike, Middleware, ModelCallInput, Next
 
 __all__ = ["FallbackModel"]
+
+_STARTS = {cls for cls, step in STEPS.items() if step.part in BLOCKS and step.phase is Phase.START}
 
 
 class FallbackModel(Middleware):
@@ -58,15 +60,23 @@ def _withdrawing(call: Observable[AgentEvent]) -> Observable[AgentEvent]:
         observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         shown = False
+        attempt = 1
 
         def on_next(event: Any) -> None:
-            nonlocal shown
-            step = STEPS.get(type(event))
-            shown = shown or (step is not None and step.part in BLOCKS)
-            if shown and isinstance(event, ModelCallEndEvent) and event.finish_reason is FinishReason.ERROR:
+            nonlocal shown, attempt
+            kind = type(event)
+            if kind in _STARTS:
+                shown = True
+            elif kind is ModelCallResetEvent:
+                shown, attempt = False, event.attempt + 1
+            elif shown and kind is ModelCallEndEvent and event.finish_reason is FinishReason.ERROR:
                 observer.on_next(
                     ModelCallResetEvent(
-                        reply_id=event.reply_id, model_call_id=event.model_call_id, reason="the model failed", seq=0
+                        reply_id=event.reply_id,
+                        model_call_id=event.model_call_id,
+                        attempt=attempt,
+                        reason="the model failed",
+                        seq=0,
                     )
                 )
             observer.on_next(event)

@@ -13,7 +13,7 @@ from ..stream import ServerSentEvent, SSEParser
 from .http import HttpClient, HttpRequest, post
 from .retry import RetryPolicy
 from .stall import StallWatchdog
-from .types import FinishPiece, ModelChunk, UsagePiece
+from .types import FinishPiece, ModelChunk, ResetPiece, UsagePiece
 
 __all__ = ["Decoder", "stream_call"]
 
@@ -68,7 +68,7 @@ async def stream_call(
 ) -> AsyncGenerator[ModelChunk, None]:
     """Make a model call and yield its chunks; closing the generator closes the connection.
 
-    A failure that may pass is tried again as long as no content has been yielded.
+    A failure that may pass is tried again, as the policy says. A `ResetPiece` comes before every new attempt.
 
     Args:
         request: what to send.
@@ -88,9 +88,11 @@ async def stream_call(
                     yield chunk
             return
         except ModelError as error:
-            delay = None if watchdog.progressed else retry.delay(error, attempt)
+            delay = retry.delay(error, attempt, spoke=watchdog.progressed)
             if delay is None:
                 raise
+            reset = ResetPiece(attempt, str(error))
+        yield ModelChunk(reset)
         await retry.sleep(delay)
 
 

@@ -33,7 +33,7 @@ class FrameParser:
                 value = json.loads(event.data)  # slower, but it takes half a surrogate pair
             except (ValueError, RecursionError):
                 if event.terminated:
-                    raise ModelStreamError("an event of the model's stream is not valid JSON") from None
+                    raise ModelStreamError("an event of the model's stream is not valid JSON", malformed=True) from None
                 return None
         self.torn = True
         return value

@@ -23,6 +23,7 @@ __all__ = [
     "ModelOptions",
     "ModelRequest",
     "Piece",
+    "ResetPiece",
     "TextPiece",
     "ThinkingPiece",
     "ToolCallPiece",
@@ -119,7 +120,17 @@ class FinishPiece:
     """The provider's own word."""
 
 
-Piece: TypeAlias = TextPiece | ThinkingPiece | ToolCallPiece | DataPiece | UsagePiece | FinishPiece
+@dataclass(slots=True)
+class ResetPiece:
+    """The call is made again: what it has said so far is withdrawn, and what it has cost counts."""
+
+    attempt: int
+    """The attempt that failed, from 1."""
+    reason: str = ""
+    """Why it failed, for people."""
+
+
+Piece: TypeAlias = TextPiece | ThinkingPiece | ToolCallPiece | DataPiece | UsagePiece | FinishPiece | ResetPiece
 """Any piece of a chunk."""
 
 
