@@ -125,12 +125,7 @@ class MessageBuilder:
         """
         growing = self._growing.get(type(event))
         fields = event.__dict__  # once: to get an attribute of a model takes three times as long as to get a key
-        if (
-            growing is None
-            or fields["reply_id"] != self._reply_id
-            or fields["source"] != self._source
-            or self._ended
-        ):
+        if growing is None or fields["reply_id"] != self._reply_id or fields["source"] != self._source or self._ended:
             self._apply_other(event)
             return
         # A stream is mostly deltas of one block: this is the short way, for them.
