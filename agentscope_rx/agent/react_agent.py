@@ -260,9 +260,11 @@ class _Clearing:
 
 
 def _resolved(model: ChatModel | str) -> ChatModel:
+    if not isinstance(model, str):
+        return model
     from ..model import resolve_model  # with it come the adapters and an HTTP client, which not every agent needs
 
-    return resolve_model(model) if isinstance(model, str) else model
+    return resolve_model(model)
 
 
 def _fallback(model: ChatModel | str) -> MiddlewareLike:
