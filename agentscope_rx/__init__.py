@@ -140,6 +140,7 @@ if TYPE_CHECKING:
         ActingInput as ActingInput,
         AgentCallInput as AgentCallInput,
         Budget as Budget,
+        ContextWindow as ContextWindow,
         FallbackModel as FallbackModel,
         Middleware as Middleware,
         ModelCallInput as ModelCallInput,
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
         Todo as Todo,
         ToolCallInput as ToolCallInput,
         Tracing as Tracing,
+        estimate_tokens as estimate_tokens,
     )
     from .model import (
         AnthropicModel as AnthropicModel,
@@ -228,6 +230,7 @@ __all__ = [
     "ConfigurationError",
     "ConfirmResult",
     "ContentBlock",
+    "ContextWindow",
     "CursorError",
     "CustomEvent",
     "DataBlock",
@@ -356,6 +359,7 @@ __all__ = [
     "encode",
     "encode_history",
     "encode_message",
+    "estimate_tokens",
     "from_async_iterable",
     "new_id",
     "resolve_model",

@@ -256,7 +256,7 @@ class _Clearing:
         return rx.empty()
 
     def remember(self) -> None:
-        self._state.history, self._state.paused = (), None
+        self._state.history, self._state.cut, self._state.paused = (), None, None
 
 
 def _resolved(model: ChatModel | str) -> ChatModel:

@@ -22,6 +22,7 @@ from .chain import Chain, MiddlewareLike
 
 if TYPE_CHECKING:
     from .budget import Budget
+    from .context_window import ContextWindow, estimate_tokens
     from .fallback import FallbackModel
     from .rate_limit import RateLimit
     from .task_reminder import TaskReminder, Todo
@@ -34,6 +35,7 @@ __all__ = [
     "AgentLike",
     "Budget",
     "Chain",
+    "ContextWindow",
     "FallbackModel",
     "Middleware",
     "MiddlewareLike",
@@ -46,16 +48,19 @@ __all__ = [
     "Todo",
     "ToolCallInput",
     "Tracing",
+    "estimate_tokens",
 ]
 
 _LAZY = {
     "Budget": ".budget",
+    "ContextWindow": ".context_window",
     "FallbackModel": ".fallback",
     "RateLimit": ".rate_limit",
     "TaskReminder": ".task_reminder",
     "Timing": ".timing",
     "Todo": ".task_reminder",
     "Tracing": ".tracing",
+    "estimate_tokens": ".context_window",
 }
 
 

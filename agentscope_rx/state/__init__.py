@@ -1,6 +1,6 @@
 """State (floor 5): what an agent remembers of its sessions, and where it is kept."""
 
-from .agent_state import AgentState, PausedReply
+from .agent_state import AgentState, ContextCut, PausedReply
 from .json_file import JsonFileStateStore
 from .memory import InMemoryStateStore
 from .sqlite import SqliteStateStore
@@ -8,6 +8,7 @@ from .store import StateStore, StoredState
 
 __all__ = [
     "AgentState",
+    "ContextCut",
     "InMemoryStateStore",
     "JsonFileStateStore",
     "PausedReply",

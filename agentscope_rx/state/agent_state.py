@@ -11,7 +11,7 @@ from ..message import AssistantMessage, Msg
 from ..message.frozen import FrozenModel
 from ..permission import PermissionContext
 
-__all__ = ["AgentState", "PausedReply"]
+__all__ = ["AgentState", "ContextCut", "PausedReply"]
 
 
 class PausedReply(FrozenModel):
@@ -29,6 +29,17 @@ class PausedReply(FrozenModel):
     """Whether a person has denied a call of that turn."""
 
 
+class ContextCut(FrozenModel):
+    """Where the part of the history begins that is still sent to the model."""
+
+    message_id: str
+    """The message."""
+    part: int = 0
+    """The part of it: the iteration of a reply, from 0."""
+    summary: str = ""
+    """What the model is told in the place of what comes before; "" for nothing."""
+
+
 class AgentState(BaseModel):
     """What an agent remembers of one session: loaded behind the session's gate, saved at every end.
 
@@ -43,6 +54,8 @@ class AgentState(BaseModel):
     """The user, None when there is only one."""
     history: tuple[Msg, ...] = ()
     """The turns that are finished, in order."""
+    cut: ContextCut | None = None
+    """Where the part begins that is still sent to the model; None: all of it is."""
     paused: PausedReply | None = None
     """The reply that waits to go on, None when there is none."""
     permission: PermissionContext | None = None

@@ -28,7 +28,7 @@ from agentscope_rx import (
     UserMessage,
     VideoBlock,
 )
-from agentscope_rx.state import PausedReply
+from agentscope_rx.state import ContextCut, PausedReply
 
 PIXEL = Base64Source(media_type="image/png", data="iVBORw0KGgo=")
 RULE = PermissionRule(tool_name="send", rule_content="to:*", behavior="ask", source="suggested")
@@ -89,5 +89,6 @@ def full_state(session_id: str = "s", user_id: str | None = None) -> AgentState:
         ),
         permission=PermissionContext(mode="bypass", ask_rules=(RULE,), working_directories=("a/b",)),
         active_groups=("browser",),
+        cut=ContextCut(message_id="m1", part=2, summary="before"),
         values=dict(VALUES),
     )
