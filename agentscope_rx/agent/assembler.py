@@ -230,7 +230,7 @@ class Assembler:
         self._spent, self._usage = self._total(), {}
         self._finish = FinishPiece(FinishReason.UNKNOWN)
 
-    def _total(self) -> dict[str, int]:
+    def _total(self) -> dict[str, Any]:
         """Return the usage of all attempts; a figure that is unknown in one is the sum of the others."""
         return {name: self._spent.get(name, 0) + self._usage.get(name, 0) for name in self._spent | self._usage}
 

@@ -19,6 +19,7 @@ from ..model import (
     ModelChunk,
     ModelRequest,
     Piece,
+    ResetPiece,
     TextPiece,
     ThinkingPiece,
     ToolCallPiece,
@@ -33,6 +34,7 @@ __all__ = [
     "delay",
     "error",
     "finish",
+    "reset",
     "text",
     "thinking",
     "tool_call",
@@ -69,7 +71,12 @@ class _Raise:
     error: BaseException
 
 
-TurnItem: TypeAlias = _Say | _Call | _Chunk | _Delay | _Raise
+@dataclass(frozen=True, slots=True)
+class _Reset:
+    reason: str
+
+
+TurnItem: TypeAlias = _Say | _Call | _Chunk | _Delay | _Raise | _Reset
 """One thing that a scripted turn does; made by the functions of this module."""
 
 
@@ -136,15 +143,20 @@ def error(exception: BaseException) -> TurnItem:
     return _Raise(exception)
 
 
+def reset(reason: str = "the scripted stream was cut off") -> TurnItem:
+    """Withdraw what the turn has said so far and begin it anew, as a model does that is allowed to retry."""
+    return _Reset(reason)
+
+
 def chunk(*items: TurnItem) -> TurnItem:
     """Say several things in one chunk.
 
     Raises:
-        ConfigurationError: an item is not said: a chunk, a delay or an error.
+        ConfigurationError: an item is not said: a chunk, a delay, an error or a reset.
     """
     said = tuple(item for item in items if isinstance(item, _Say | _Call))
     if len(said) < len(items):
-        raise ConfigurationError("a chunk holds what a model says: no chunk, delay, error or truncation")
+        raise ConfigurationError("a chunk holds what a model says: no chunk, delay, error, truncation or reset")
     return _Chunk(said)
 
 
@@ -153,7 +165,7 @@ class ScriptedModel:
 
     Args:
         turns: The turns, each a list of what `text`, `thinking`, `tool_call`, `data`, `usage`, `finish`, `truncate`,
-            `delay`, `error` and `chunk` make.
+            `delay`, `error`, `reset` and `chunk` make.
         model_name: The name in MODEL_CALL_START.
     """
 
@@ -177,7 +189,7 @@ class ScriptedModel:
             self.requests.append(request)
         if number >= len(self._turns):
             raise AssertionError(f"the script has {len(self._turns)} turns; this is model call {number + 1}")
-        keys = count(1)
+        keys, attempts = count(1), count(1)
         finished = called = False
         for item in self._turns[number]:
             if isinstance(item, _Delay):
@@ -185,6 +197,10 @@ class ScriptedModel:
                 continue
             if isinstance(item, _Raise):
                 raise item.error
+            if isinstance(item, _Reset):
+                finished = called = False
+                yield ModelChunk(ResetPiece(next(attempts), item.reason))
+                continue
             for pieces in self._chunks(item, keys):
                 finished = finished or any(isinstance(piece, FinishPiece) for piece in pieces)
                 called = called or any(isinstance(piece, ToolCallPiece) for piece in pieces)

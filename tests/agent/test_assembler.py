@@ -14,6 +14,7 @@ from agentscope_rx.event import (
     DataBlockDeltaEvent,
     FinishReason,
     ModelCallEndEvent,
+    ModelCallResetEvent,
     ThinkingBlockEndEvent,
     ToolCallDeltaEvent,
     ToolCallEndEvent,
@@ -23,6 +24,7 @@ from agentscope_rx.model import (
     DataPiece,
     FinishPiece,
     ModelChunk,
+    ResetPiece,
     TextPiece,
     ThinkingPiece,
     ToolCallPiece,
@@ -63,8 +65,12 @@ def shape(events: Iterable[AgentEvent]) -> list[str]:
         key = getattr(event, "tool_call_id", "")
         label = f"{name} {key}".strip()
         delta = getattr(event, "delta", None) or getattr(event, "data", None) or ""
-        short.append({"start": f"+{label}", "end": f"-{label}", "delta": f"{label} {delta}"}[phase])
+        short.append({"start": f"+{label}", "end": f"-{label}", "delta": f"{label} {delta}", "reset": "reset"}[phase])
     return short
+
+
+def again(attempt: int) -> ModelChunk:
+    return ModelChunk(ResetPiece(attempt, "broke"))
 
 
 CASES: dict[str, tuple[list[ModelChunk], list[str]]] = {
@@ -242,6 +248,39 @@ def test_b5_58_usage_is_absolute_and_the_last_word_on_each_figure_counts() -> No
     assert isinstance(end, ModelCallEndEvent)
     assert (end.input_tokens, end.output_tokens, end.cached_input_tokens, end.reasoning_tokens) == (10, 15, 3, None)
     assert (end.finish_reason, end.raw_finish_reason) == (FinishReason.STOP, "stop")
+
+
+def test_b8_89_a_reset_ends_what_is_open_and_the_call_begins_anew() -> None:
+    said = [think("t"), text("a"), call(0, '{"a"', id="c", name="f"), data("x/y", b"1"), call(1, id="d")]
+    events = shape(assemble([*said, again(1), *said, again(2), text("b"), STOP]))
+    assert [event for event in events if event[0] in "+-r"] == [
+        "+thinking", "-thinking", "+text", "-text", "+call c", "+data", "-call c", "-data", "reset",
+        "+thinking", "-thinking", "+text", "-text", "+call c~2", "+data", "-call c~2", "-data", "reset",
+        "+text", "-text", "-model_call",
+    ]  # fmt: skip
+
+
+def test_b8_89_a_reset_of_an_attempt_that_has_shown_nothing_is_silent() -> None:
+    events = assemble([again(1), ModelChunk(UsagePiece(10, 0)), again(2), text("a"), again(3), again(4), text("b")])
+    resets = [event for event in events if isinstance(event, ModelCallResetEvent)]
+    assert [(event.model_call_id, event.attempt, event.reason) for event in resets] == [("m", 3, "broke")]
+
+
+def test_b8_89_usage_counts_all_attempts() -> None:
+    chunks = [
+        *(ModelChunk(UsagePiece(10, 1)), text("a"), ModelChunk(UsagePiece(output_tokens=5)), again(1)),
+        again(2),
+        *(text("b"), ModelChunk(UsagePiece(10, 7, 4)), STOP),
+    ]
+    end = assemble(chunks)[-1]
+    assert isinstance(end, ModelCallEndEvent)
+    assert (end.input_tokens, end.output_tokens, end.cached_input_tokens, end.reasoning_tokens) == (20, 12, 4, None)
+
+
+def test_b8_89_a_finish_that_was_withdrawn_is_none() -> None:
+    end = assemble([text("a"), ModelChunk(FinishPiece(FinishReason.LENGTH, "length")), again(1), text("b")])[-1]
+    assert isinstance(end, ModelCallEndEvent)
+    assert (end.finish_reason, end.raw_finish_reason) == (FinishReason.UNKNOWN, None)
 
 
 def test_no_finish_is_unknown_and_a_failure_names_its_own() -> None:

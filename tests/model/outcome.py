@@ -10,6 +10,7 @@ from agentscope_rx.event import FinishReason
 from agentscope_rx.model import (
     FinishPiece,
     ModelChunk,
+    ResetPiece,
     TextPiece,
     ThinkingPiece,
     ToolCallPiece,
@@ -52,6 +53,8 @@ class Outcome:
                         call = calls.setdefault(key, Call())
                         call.id, call.name = call.id or call_id, call.name or name
                         call.arguments += arguments
+                    case ResetPiece():
+                        outcome, calls = cls(error=error), {}
                     case UsagePiece():
                         outcome.usage = piece
                     case FinishPiece(reason, raw):

@@ -32,6 +32,7 @@ from agentscope_rx.model import (
     ModelOptions,
     ModelRequest,
     OpenAIChatModel,
+    ResetPiece,
     RetryPolicy,
     TextPiece,
     UsagePiece,
@@ -41,6 +42,7 @@ from agentscope_rx.model import (
 from .calling import PROMPT, REQUEST, outcome_of, run
 from .loopback import Exchange, Server, serving
 from .openai_chat.decoding import DONE, STOP, delta, sse
+from .outcome import Outcome
 
 KEY = "sk-test-1234567890"
 HELLO = [delta(role="assistant", content=None), delta(content="Hel"), delta(content="lo")]
@@ -280,7 +282,7 @@ def test_text_after_done_is_ignored_though_the_server_goes_on_sending() -> None:
     [
         (b"", "text/event-stream", "empty body"),
         (b"<html><body>Welcome to the proxy</body></html>", "text/html", "web page"),
-        (b'{"error":{"message":"no","type":"overloaded_error"}}', "application/json", "overloaded_error"),
+        (b'{"error":{"message":"no","type":"not_found_error"}}', "application/json", "not_found_error"),
     ],
 )
 def test_b6_71_a_success_that_is_no_stream_is_an_error_and_not_tried_again(
@@ -414,6 +416,55 @@ def test_after_content_nothing_is_tried_again() -> None:
             got = await outcome_of(model(server, retry=policy(Naps())))
             assert isinstance(got.error, ModelTruncatedError)
             assert (got.thinking, len(server.exchanges)) == ("hm", 1)
+
+    run(main())
+
+
+BROKEN = sse(delta(role="assistant", content="Hel"))
+
+
+async def cut(exchange: Exchange) -> None:
+    await exchange.respond(BROKEN)
+
+
+async def damaged(exchange: Exchange) -> None:
+    await exchange.respond(BROKEN + b'data: {"choices":[{"del\n\n' + WHOLE)
+
+
+async def overloaded(exchange: Exchange) -> None:
+    await exchange.respond(BROKEN + sse({"error": {"message": "busy", "type": "overloaded_error"}}))
+
+
+async def silent(exchange: Exchange) -> None:
+    await exchange.start()
+    await exchange.send(BROKEN)
+    await exchange.client_gone()
+
+
+@pytest.mark.parametrize("breaking", [cut, damaged, overloaded, silent])
+def test_b8_89_a_stream_that_breaks_after_content_is_made_again_if_the_policy_says_so(breaking: Any) -> None:
+    async def main() -> None:
+        async with serving(breaking, whole) as server:
+            naps = Naps()
+            chat = model(server, retry=policy(naps, after_content=True), stall_timeout=0.1)
+            chunks = [chunk async for chunk in chat.stream(REQUEST)]
+            [(place, reset)] = [
+                (place, chunk.pieces[0])
+                for place, chunk in enumerate(chunks)
+                if isinstance(chunk.pieces[0], ResetPiece)
+            ]
+            assert (reset.attempt, bool(reset.reason), len(naps.seconds)) == (1, True, 1)
+            assert Outcome.of(chunks[:place]).text == "Hel"
+            assert Outcome.of(chunks[place + 1 :]) == await outcome_of(model(server))
+
+    run(main())
+
+
+def test_b8_89_the_last_attempt_stands_as_far_as_it_came() -> None:
+    async def main() -> None:
+        async with serving(cut) as server:
+            got = await outcome_of(model(server, retry=policy(Naps(), after_content=True, max_attempts=3)))
+            assert (got.text, type(got.error), len(server.exchanges)) == ("Hel", ModelTruncatedError, 3)
 
     run(main())
 

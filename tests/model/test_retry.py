@@ -12,7 +12,7 @@ from agentscope_rx.model.retry import parse_retry_after
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
-def steady(**settings: float) -> RetryPolicy:
+def steady(**settings: float | bool) -> RetryPolicy:
     return RetryPolicy(random=lambda: 0.0, **settings)  # type: ignore[arg-type]
 
 
@@ -21,7 +21,15 @@ def refused(status: int | None, retry_after: float | None = None) -> ModelHTTPEr
 
 
 @pytest.mark.parametrize(
-    "error", [refused(s) for s in (None, 408, 429, 500, 502, 503, 529)] + [ModelTruncatedError("cut")]
+    "error",
+    [
+        *(refused(status) for status in (None, 408, 429, 500, 502, 503, 529)),
+        ModelTruncatedError("cut"),
+        ModelStreamError("damaged", malformed=True),
+        ModelStreamError("busy", kind="overloaded_error"),
+        ModelStreamError("busy", kind="UNAVAILABLE", code=503),
+        ModelStreamError("the upstream failed", code=502),
+    ],
 )
 def test_what_may_pass_by_itself_is_tried_again(error: ModelError) -> None:
     assert steady().delay(error, attempt=1) == 0.5
@@ -30,10 +38,24 @@ def test_what_may_pass_by_itself_is_tried_again(error: ModelError) -> None:
 @pytest.mark.parametrize(
     "error",
     [refused(s) for s in (301, 400, 401, 403, 404, 409, 422)]
-    + [ModelStreamError("bad"), ModelStallError("still", seconds=1), ModelError("other")],
+    + [ModelStreamError("bad"), ModelStreamError("bad", kind="invalid_request_error", code=400)]
+    + [ModelStallError("still", seconds=1), ModelError("other")],
 )
 def test_everything_else_is_final(error: ModelError) -> None:
     assert steady().delay(error, attempt=1) is None
+
+
+def test_after_content_everything_is_final_unless_the_policy_says_otherwise() -> None:
+    error = ModelTruncatedError("cut")
+    assert steady().delay(error, 1, spoke=True) is None
+    assert steady(after_content=True).delay(error, 1, spoke=True) == 0.5
+    assert steady(after_content=True).delay(ModelStreamError("bad"), 1, spoke=True) is None
+
+
+def test_silence_after_content_is_a_break_and_before_it_may_be_thought() -> None:
+    error = ModelStallError("still", seconds=1)
+    assert steady(after_content=True).delay(error, 1, spoke=True) == 0.5
+    assert steady(after_content=True).delay(error, 1) is None
 
 
 def test_the_wait_doubles_up_to_a_limit_until_the_attempts_are_used_up() -> None:
