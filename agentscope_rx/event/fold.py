@@ -22,7 +22,6 @@ from ..message import (
     HintBlock,
     Msg,
     ToolCallState,
-    ToolUseBlock,
 )
 from ..message.frozen import FrozenModel
 from .base import BaseEvent
@@ -317,11 +316,6 @@ class MessageBuilder:
             generate_reason=self._generate_reason,
             structured_output=self._structured_output,
         )
-
-    def tool_call(self, call_id: str) -> ToolUseBlock | None:
-        """Return one tool call as it stands, None when there is none with this id."""
-        slot = self._by_key.get(PartKey(Part.TOOL_CALL, call_id))
-        return slot.block() if isinstance(slot, CallSlot) else None
 
     def _usage(self) -> ChatUsage | None:
         total = self._earlier_usage

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from reactivex.scheduler import CurrentThreadScheduler
 
-from .loops import call_on
+from .loops import call_on, running_loop
 
 __all__ = ["blocked_loops", "run_blocking"]
 
@@ -50,14 +50,7 @@ def _open_blocks() -> tuple[tuple[asyncio.AbstractEventLoop, Future[Any]], ...]:
 
 
 def _thread_is_free() -> bool:
-    return _running_loop() is None and CurrentThreadScheduler.singleton().schedule_required()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+    return running_loop() is None and CurrentThreadScheduler.singleton().schedule_required()
 
 
 def _run(make: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEventLoop) -> T:
@@ -67,7 +60,7 @@ def _run(make: Callable[[], Coroutine[Any, Any, T]], loop: asyncio.AbstractEvent
 
 
 def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    caller = _running_loop()
+    caller = running_loop()
     result: Future[T] = Future()
     task: asyncio.Task[Any] | None = None
     interrupted = False
@@ -111,7 +104,7 @@ def _run_in_thread(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 def _wait_unless_cancelled(result: Future[Any]) -> None:
     """Wait for the result, or until the task that waits here is cancelled: asyncio does that at the first Ctrl-C."""
-    caller = asyncio.current_task() if _running_loop() else None
+    caller = asyncio.current_task() if running_loop() else None
     cancels = caller.cancelling() if caller else 0
     while not wait([result], _POLL_SECONDS).done:
         if caller and caller.cancelling() > cancels and result.running():

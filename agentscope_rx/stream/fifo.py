@@ -37,13 +37,8 @@ class FifoLock:
 
     @property
     def locked(self) -> bool:
-        """Whether somebody holds the lock."""
+        """Whether somebody holds the lock, or waits for it."""
         return any(not turn.gone for turn in self._queue.copy())
-
-    @property
-    def idle(self) -> bool:
-        """Whether nobody holds the lock and nobody waits for it."""
-        return not self.locked
 
     async def __aenter__(self) -> None:
         self._refuse_deadlock()

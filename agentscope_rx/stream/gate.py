@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 
 from .loops import wake
 
@@ -30,8 +31,9 @@ class Gate:
     def open(self) -> None:
         """Let the sources go on."""
         self.closed = False
-        while self._waiters:
-            wake(self._waiters.popleft())
+        with suppress(IndexError):  # none is left, or another thread that opens the gate has taken it
+            while True:
+                wake(self._waiters.popleft())
 
     async def wait(self) -> None:
         """Wait until the gate is open."""

@@ -7,17 +7,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVarTuple
 
-__all__ = ["call_on", "on_loop", "report", "wake"]
+__all__ = ["call_on", "on_loop", "report", "running_loop", "wake"]
 
 Ts = TypeVarTuple("Ts")
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the loop that runs in this thread right now, None if none does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def on_loop(loop: asyncio.AbstractEventLoop) -> bool:
     """Whether `loop` is the one that runs in this thread right now."""
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
+    return running_loop() is loop
 
 
 def call_on(loop: asyncio.AbstractEventLoop, callback: Callable[[*Ts], object], *args: *Ts) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,10 +14,10 @@ from reactivex.scheduler.periodicscheduler import PeriodicScheduler
 from reactivex.typing import AbsoluteTime, RelativeTime
 
 from .gate import Gate
-from .loops import call_on
+from .loops import call_on, running_loop
 from .portal import portal_loop
 
-__all__ = ["LoopScheduler", "loop_for"]
+__all__ = ["LoopScheduler", "home_of", "loop_for"]
 
 S = TypeVar("S")
 
@@ -115,11 +114,15 @@ class LoopScheduler(PeriodicScheduler):
         return self.schedule_relative(self.to_datetime(duetime) - self.now, action, state)
 
 
-def loop_for(scheduler: SchedulerBase | None) -> asyncio.AbstractEventLoop:
-    """Return the loop that a source runs on: that of a `LoopScheduler`, else the running one, else the portal's."""
+def home_of(scheduler: SchedulerBase | None) -> asyncio.AbstractEventLoop | None:
+    """Return the loop of whoever subscribes here with this scheduler, None when there is none."""
     if isinstance(scheduler, LoopScheduler):
         return scheduler.loop
-    if not isinstance(scheduler, NewThreadScheduler):  # with one, RxPY's own run() is about to block this thread
-        with suppress(RuntimeError):
-            return asyncio.get_running_loop()
-    return portal_loop()
+    if isinstance(scheduler, NewThreadScheduler):  # RxPY's own run() is about to block this thread
+        return portal_loop()
+    return running_loop()
+
+
+def loop_for(scheduler: SchedulerBase | None) -> asyncio.AbstractEventLoop:
+    """Return the loop that a source runs on: that of a `LoopScheduler`, else the running one, else the portal's."""
+    return home_of(scheduler) or portal_loop()

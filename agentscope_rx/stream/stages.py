@@ -18,7 +18,8 @@ from reactivex.typing import OnCompleted, OnNext
 from .attach import as_error, attach
 from .gate import Gate
 from .loops import call_on, report
-from .scheduler import LoopScheduler, loop_for
+from .portal import portal_loop
+from .scheduler import LoopScheduler, home_of
 from .source import from_async_iterable
 from .stream import Stream
 
@@ -118,6 +119,7 @@ class _Stages(DisposableBase, Generic[T]):
         self._generator = generator
         self._observer = observer
         self._scheduler = scheduler
+        self._loop: asyncio.AbstractEventLoop | None = None  # where the generator has run last
         self._gate = scheduler.gate if isinstance(scheduler, LoopScheduler) else Gate()
         self._context = contextvars.copy_context()
         self._stage = SerialDisposable()
@@ -137,7 +139,7 @@ class _Stages(DisposableBase, Generic[T]):
     def cut_short(self, cut: StageCut, error: Exception) -> None:
         """Dispose the live stage and throw into the generator, soon, in the thread of the stream."""
         with suppress(RuntimeError):  # the loop is closed, and the run has ended with it
-            loop_for(self._scheduler).call_soon_threadsafe(self._cut_short, cut, error)
+            self._home().call_soon_threadsafe(self._cut_short, cut, error)
 
     def _cut_short(self, cut: StageCut, error: Exception) -> None:
         if cut.armed and not self._done:
@@ -149,10 +151,13 @@ class _Stages(DisposableBase, Generic[T]):
         self._disposed = True
         self._stage.dispose()
         if self._must_close(None):
-            if isinstance(self._scheduler, LoopScheduler):
-                call_on(self._scheduler.loop, self._close)
-            else:
+            if self._loop is None:
                 self._close()
+            else:
+                call_on(self._loop, self._close)
+
+    def _home(self) -> asyncio.AbstractEventLoop:
+        return self._loop or portal_loop()
 
     def _post(self, step: _Step) -> None:
         with self._lock:
@@ -160,6 +165,7 @@ class _Stages(DisposableBase, Generic[T]):
             if self._driving or self._done:
                 return
             self._driving = True
+        self._loop = home_of(self._scheduler)
         rested = False
         try:
             while not (self._done or rested):
@@ -259,7 +265,7 @@ class _Stages(DisposableBase, Generic[T]):
             self._error = self._error or error
         if self._disposed:
             if self._error is not None:
-                report(loop_for(self._scheduler), "error in a stream after it was disposed", self._error)
+                report(self._home(), "error in a stream after it was disposed", self._error)
         elif self._error is None:
             self._observer.on_completed()
         else:

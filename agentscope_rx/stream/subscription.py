@@ -16,8 +16,26 @@ __all__ = ["TaskSubscription"]
 
 T = TypeVar("T")
 
-_alive: set[asyncio.Task[None]] = set()
-"""The tasks of all subscriptions: asyncio itself keeps only weak references."""
+_alive: dict[asyncio.AbstractEventLoop, set[asyncio.Task[None]]] = {}
+"""The tasks of all subscriptions, by their loop: asyncio itself keeps only weak references."""
+
+
+def _keep(task: asyncio.Task[None]) -> None:
+    """Keep a task until it has ended, or its loop has been closed over it."""
+    loop = task.get_loop()
+    if loop not in _alive:
+        for closed in [other for other in tuple(_alive) if other.is_closed()]:
+            _alive.pop(closed, None)
+        _alive[loop] = set()
+    _alive[loop].add(task)
+    task.add_done_callback(_let_go)
+
+
+def _let_go(task: asyncio.Task[None]) -> None:
+    loop = task.get_loop()
+    _alive[loop].remove(task)
+    if not _alive[loop]:
+        del _alive[loop]
 
 
 class TaskSubscription(DisposableBase, Generic[T]):
@@ -63,9 +81,9 @@ class TaskSubscription(DisposableBase, Generic[T]):
             return
         task = self._scheduler.loop.create_task(self._main())
         self._task = task
-        for group in (_alive, self._scheduler.tasks):
-            group.add(task)
-            task.add_done_callback(group.discard)
+        _keep(task)
+        self._scheduler.tasks.add(task)
+        task.add_done_callback(self._scheduler.tasks.discard)
         task.add_done_callback(self._ended)
 
     async def _main(self) -> None:

@@ -526,12 +526,11 @@ def test_arguments_that_cannot_be_used_are_kept_verbatim(raw: str) -> None:
 def test_arguments_are_parsed_at_the_end_of_the_call() -> None:
     *open_call, end = call("c", '{"q":', " 1}")
     builder = folded([START, *open_call])
-    assert builder.tool_call("c") == ToolUseBlock(id="c", name="search", raw_input='{"q": 1}')
+    assert builder.message().content == (ToolUseBlock(id="c", name="search", raw_input='{"q": 1}'),)
     builder.apply(end.model_copy(update={"signature": "sig"}))
-    assert builder.tool_call("c") == ToolUseBlock(
-        id="c", name="search", raw_input='{"q": 1}', input={"q": 1}, signature="sig"
+    assert builder.message().content == (
+        ToolUseBlock(id="c", name="search", raw_input='{"q": 1}', input={"q": 1}, signature="sig"),
     )
-    assert builder.tool_call("unknown") is None
 
 
 def test_adjacent_result_text_is_one_block_and_progress_is_left_out() -> None:
@@ -699,7 +698,6 @@ def test_a_reset_withdraws_the_blocks_of_its_call_and_no_others() -> None:
         HintBlock(id="h", hint="kept", source="inbox"),
         TextBlock("", id="f"),
     )
-    assert builder.tool_call("c") is None
 
 
 def test_a_reset_closes_what_is_open() -> None:
@@ -718,9 +716,7 @@ def test_a_call_goes_from_pending_to_finished() -> None:
     rules = (PermissionRule(tool_name="search", behavior=PermissionBehavior.ALLOW, source="suggested"),)
 
     def state() -> Any:
-        block = builder.tool_call("c")
-        assert block is not None
-        return block
+        return builder.message().get_first_content_block(ToolUseBlock)
 
     assert state().state is ToolCallState.PENDING
     builder.apply(e(RequireUserConfirmEvent, tool_calls=(state().model_copy(update={"suggested_rules": rules}),)))

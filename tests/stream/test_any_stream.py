@@ -145,7 +145,7 @@ def test_dispose_at_any_moment_is_silent_and_total(build: Build, moment: int) ->
         heard = len(watcher.items), len(watcher.ends)
         await scheduler.joined()
         assert ledger.open == 0
-        assert ledger.lock.idle
+        assert not ledger.lock.locked
         assert not other_tasks()
         assert only_planned(reported)
         assert (len(watcher.items), len(watcher.ends)) == heard
@@ -171,7 +171,7 @@ def test_an_iterator_left_at_any_moment_leaves_nothing(build: Build, taken: int,
         await asyncio.wait([task])
         assert task.cancelled() or task.exception() is None or str(task.exception()) == "planned"
         assert ledger.open == 0
-        assert ledger.lock.idle
+        assert not ledger.lock.locked
         assert not other_tasks()
         assert only_planned(reported)
 
@@ -192,7 +192,7 @@ def test_await_cancelled_at_any_moment_leaves_nothing(build: Build, moment: int)
         await asyncio.wait([task])
         assert task.cancelled() or task.exception() is None or str(task.exception()) == "planned"
         assert ledger.open == 0
-        assert ledger.lock.idle
+        assert not ledger.lock.locked
         assert not other_tasks()
         assert only_planned(reported)
 
@@ -210,7 +210,7 @@ def test_the_end_of_the_loop_at_any_moment_cleans_up(build: Build, moment: int) 
 
     asyncio.run(main())
     assert ledger.open == 0
-    assert ledger.lock.idle
+    assert not ledger.lock.locked
     assert len(watcher.ends) == 1
 
 
@@ -227,7 +227,7 @@ def test_tasks_may_be_eager(build: Build, moment: int) -> None:
         subscription.dispose()
         await scheduler.joined()
         assert ledger.open == 0
-        assert ledger.lock.idle
+        assert not ledger.lock.locked
         assert only_planned(reported)
 
     run(main)

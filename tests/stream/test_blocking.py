@@ -69,7 +69,7 @@ def test_run_after_dispose_is_refused_until_the_cleanup_has_finished() -> None:
         await first.wait()
         subscription.dispose()
         refused(session.stream())
-        await until(lambda: session.lock.idle)
+        await until(lambda: not session.lock.locked)
         assert session.stream().run() == 2
 
     run(main)
@@ -82,7 +82,7 @@ def test_run_inside_an_open_async_for_is_refused_and_the_loop_goes_on() -> None:
             refused(session.stream())
             items.append(item)
         assert items == [1, 2]
-        assert session.lock.idle
+        assert not session.lock.locked
 
     run(main)
 

@@ -16,16 +16,16 @@ from .watching import python, run, until, wait_for
 def test_it_is_free_again_when_left() -> None:
     async def main() -> None:
         lock = FifoLock()
-        assert lock.idle
+        assert not lock.locked
         assert not lock.locked
         async with lock:
             assert lock.locked
-            assert not lock.idle
-        assert lock.idle
+            assert lock.locked
+        assert not lock.locked
         with pytest.raises(ZeroDivisionError):
             async with lock:
                 raise ZeroDivisionError
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -41,7 +41,7 @@ def test_waiters_enter_in_the_order_of_their_coming() -> None:
 
         await asyncio.gather(*[enter(i) for i in range(100)])
         assert order == list(range(100))
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -80,7 +80,7 @@ def test_cancelled_while_waiting() -> None:
             tasks[2].cancel()
         await asyncio.wait(tasks)
         assert order == [1, 3]
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -100,7 +100,7 @@ def test_cancelled_when_its_turn_has_come_but_before_it_has_run() -> None:
         await asyncio.wait([first, second])
         assert first.cancelled()
         assert order == [2]
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -129,7 +129,7 @@ def test_several_loops_in_several_threads() -> None:
     assert len(entered) == 400
     for name in "abcd":
         assert [entry for entry in entered if entry[0] == name] == [f"{name}{i}" for i in range(100)]
-    assert lock.idle
+    assert not lock.locked
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -169,7 +169,7 @@ def test_200_waiters_in_four_threads_with_random_cancels(seed: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert lock.idle
+    assert not lock.locked
     assert not inside
     for name in "abcd":
         order = [int(entry[1:]) for entry in entered if entry[0] == name]
@@ -184,10 +184,10 @@ def test_a_waiter_whose_loop_has_been_closed_is_passed_over() -> None:
             alive = asyncio.create_task(_enter(lock))
             await asyncio.sleep(0)
         await alive
-        assert lock.idle
+        assert not lock.locked
         del dead
         gc.collect()  # the dead waiter leaves a queue in which it is no more
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -199,10 +199,10 @@ def test_many_waiters_whose_loops_have_been_closed_are_passed_over() -> None:
             dead = [_leave_a_waiter_on_a_dead_loop(lock) for _ in range(50)]
         async with lock:
             pass
-        assert lock.idle
+        assert not lock.locked
         del dead
         gc.collect()
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -211,9 +211,9 @@ def test_a_holder_whose_loop_has_been_closed_is_passed_over_too() -> None:
     async def main() -> None:
         lock = FifoLock()
         dead = _leave_a_waiter_on_a_dead_loop(lock)  # nobody else is there: it is inside
-        assert lock.idle
+        assert not lock.locked
         await asyncio.gather(*[_enter(lock) for _ in range(3)])
-        assert lock.idle
+        assert not lock.locked
         del dead
 
     run(main)
@@ -233,7 +233,7 @@ def test_the_next_comer_lets_those_in_who_wait_for_a_holder_whose_loop_has_been_
         loop.close()
         await asyncio.gather(waiter, enter("next comer"))
         assert order == ["waiter", "next comer"]
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -257,7 +257,7 @@ def test_a_holder_that_was_passed_over_and_is_collected_does_not_leave_for_anoth
             assert order == []
         await waiter
         assert order == ["waiter in", "waiter out"]
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -285,10 +285,10 @@ def test_a_forked_child_passes_over_who_stayed_in_its_parent(place: str) -> None
             print("parent", flush=True)
         else:
             try:
-                assert lock.idle
+                assert not lock.locked
                 print("child", flush=True)
                 asyncio.run(enter())
-                assert lock.idle
+                assert not lock.locked
                 os._exit(0)
             finally:
                 os._exit(1)
@@ -320,7 +320,7 @@ def test_a_waiter_that_is_collected_leaves_the_queue() -> None:
         waiting.close()
         holder_leaves.set()
         await holder
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 
@@ -354,7 +354,7 @@ def test_it_works_from_one_event_loop_after_another() -> None:
     lock = FifoLock()
     for _ in range(2):
         asyncio.run(_enter(lock))
-    assert lock.idle
+    assert not lock.locked
 
 
 def test_a_holder_in_one_thread_wakes_a_waiter_in_another_whose_loop_is_idle() -> None:

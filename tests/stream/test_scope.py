@@ -303,7 +303,7 @@ def test_dispose_while_entering_interrupts_it() -> None:
         assert await second.end() == "completed"
         assert not first.items
         assert not first.ends
-        assert lock.idle
+        assert not lock.locked
 
     run(main)
 

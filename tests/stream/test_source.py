@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import json
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -856,3 +858,26 @@ def test_a_resource_held_by_the_generator_is_left_in_the_task_that_entered_it() 
         assert tasks[0] is tasks[1]
 
     run(main)
+
+
+def test_a_loop_that_was_closed_over_a_stream_is_let_go() -> None:
+    class Silent:
+        def __aiter__(self) -> Silent:
+            return self
+
+        async def __anext__(self) -> int:
+            return await asyncio.get_running_loop().create_future()
+
+    async def begin() -> None:
+        from_async_iterable(Silent).subscribe()
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it is told of the task that is pending, and that is meant
+    loop.run_until_complete(begin())
+    loop.close()
+    closed = weakref.ref(loop)
+    del loop
+    asyncio.run(begin())
+    gc.collect()
+    assert closed() is None

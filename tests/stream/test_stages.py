@@ -799,3 +799,47 @@ def test_a_cut_from_a_foreign_thread_works_while_the_loop_is_idle() -> None:
         return [item async for item in concat_stages(stages, cut)]
 
     assert asyncio.run(main()) == [1, "cut"]
+
+
+def test_a_cut_without_a_scheduler_is_thrown_in_the_thread_of_the_stream() -> None:
+    async def main() -> None:
+        cut, watcher, parked, thrown = StageCut(), Watcher(), asyncio.Event(), asyncio.Event()
+
+        def stages() -> Stages:
+            yield pump(1)
+            try:
+                parked.set()
+                yield rx.never()
+            except KeyError:
+                watcher.log.append(threading.get_ident())
+                thrown.set()
+
+        concat_stages(stages, cut).subscribe(watcher)
+        await parked.wait()
+        await asyncio.to_thread(cut.throw, KeyError())
+        await thrown.wait()
+        assert watcher.log[0] == threading.get_ident()
+
+    run(main)
+
+
+@pytest.mark.parametrize("first", [lambda: pump(1), lambda: rx.of(1)], ids=["where a loop runs", "where none does"])
+def test_dispose_without_a_scheduler_closes_the_generator_in_the_thread_it_ran_in(first: Callable[[], Any]) -> None:
+    threads: list[int] = []
+    parked, closed = threading.Event(), threading.Event()
+
+    def stages() -> Stages:
+        yield first()
+        threads.append(threading.get_ident())
+        try:
+            parked.set()
+            yield rx.never()
+        finally:
+            threads.append(threading.get_ident())
+            closed.set()
+
+    subscription = concat_stages(stages).subscribe()
+    assert parked.wait(5)
+    subscription.dispose()
+    assert closed.wait(5)
+    assert threads[0] == threads[1]
