@@ -7,8 +7,19 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
+from .types import OutputSupport
 
-__all__ = ["ANTHROPIC", "DASHSCOPE", "DEEPSEEK", "OLLAMA", "OPENAI", "PROFILES", "Endpoint", "ProviderProfile"]
+__all__ = [
+    "ANTHROPIC",
+    "DASHSCOPE",
+    "DEEPSEEK",
+    "GEMINI",
+    "OLLAMA",
+    "OPENAI",
+    "PROFILES",
+    "Endpoint",
+    "ProviderProfile",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,8 @@ class ProviderProfile:
     """The field of the token limit at the provider's own API; any other server is sent `max_tokens`."""
     replays_reasoning: bool = False
     """Whether assistant turns with tool calls must carry `reasoning_content`, even when it is empty."""
+    output: OutputSupport = OutputSupport.NONE
+    """Whether the provider's own API makes a model keep to an output format; any other server is not trusted to."""
     forces_tool_by_name: bool = True
     """Whether the server obeys a tool choice that names a tool; to others only that tool is sent, as required."""
 
@@ -65,7 +78,7 @@ class ProviderProfile:
 
     def served_at(self, endpoint: Endpoint) -> ProviderProfile:
         """Return what is special about the server at an endpoint: any but the provider's own is sent `max_tokens`."""
-        return self if endpoint.is_vendor else replace(self, max_tokens_field="max_tokens")
+        return self if endpoint.is_vendor else replace(self, max_tokens_field="max_tokens", output=OutputSupport.NONE)
 
     def _http_url(self, url: str) -> str:
         url = url.strip().rstrip("/")
@@ -101,6 +114,7 @@ OPENAI = ProviderProfile(
     key_variables=("OPENAI_API_KEY",),
     url_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     max_tokens_field="max_completion_tokens",
+    output=OutputSupport.BESIDE_TOOLS,
 )
 """OpenAI, and any server that speaks its protocol and has no profile of its own."""
 
@@ -118,6 +132,7 @@ OLLAMA = ProviderProfile(
     base_url="http://127.0.0.1:11434/v1",
     url_variables=("OLLAMA_BASE_URL", "OLLAMA_HOST"),
     completes_url=True,
+    output=OutputSupport.ALONE,
     forces_tool_by_name=False,
 )
 """Ollama, at its OpenAI-compatible endpoint."""
@@ -137,6 +152,14 @@ ANTHROPIC = ProviderProfile(
     url_variables=("ANTHROPIC_BASE_URL",),
 )
 """Anthropic, which speaks a protocol of its own."""
+
+GEMINI = ProviderProfile(
+    name="gemini",
+    base_url="https://generativelanguage.googleapis.com",
+    key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    url_variables=("GOOGLE_GEMINI_BASE_URL",),
+)
+"""Google, whose Gemini API is a protocol of its own."""
 
 PROFILES = {profile.name: profile for profile in (OPENAI, DEEPSEEK, OLLAMA, DASHSCOPE)}
 """Those that speak the OpenAI Chat protocol, by name."""

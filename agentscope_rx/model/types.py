@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..event import FinishReason
@@ -22,6 +23,8 @@ __all__ = [
     "ModelChunk",
     "ModelOptions",
     "ModelRequest",
+    "OutputFormat",
+    "OutputSupport",
     "Piece",
     "ResetPiece",
     "TextPiece",
@@ -151,6 +154,27 @@ class ModelChunk:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """The object that an answer must be, as JSON and nothing else."""
+
+    name: str
+    """What it is called."""
+    json_schema: dict[str, Any]
+    """Its JSON schema: that of an object."""
+
+
+class OutputSupport(StrEnum):
+    """Whether a provider makes a model keep to an `OutputFormat`."""
+
+    NONE = "none"
+    """It does not; the object is asked for as the arguments of a tool."""
+    ALONE = "alone"
+    """It does, when the request has no tools."""
+    BESIDE_TOOLS = "beside_tools"
+    """It does, and the model may call tools before."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """How a model should answer. None leaves the choice to the provider."""
@@ -163,6 +187,8 @@ class ModelOptions:
     """`auto`, `none`, `required`, or the name of the tool to call."""
     reasoning_effort: str | None = None
     """How hard to think, in the provider's terms: `low`, `medium`, `high`."""
+    output: OutputFormat | None = None
+    """What the answer must be; a model whose provider cannot see to it does not look at this."""
     extra_body: dict[str, Any] = field(default_factory=dict)
     """More fields of the provider's request, merged in last."""
 
@@ -170,7 +196,7 @@ class ModelOptions:
         """Return these options with every field that `other` sets put over them; extra bodies are joined."""
         if other is None:
             return self
-        names = ("temperature", "max_tokens", "tool_choice", "reasoning_effort")
+        names = ("temperature", "max_tokens", "tool_choice", "reasoning_effort", "output")
         chosen = {
             name: mine if (theirs := getattr(other, name)) is None else theirs
             for name in names

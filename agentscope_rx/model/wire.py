@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from ..errors import ConfigurationError
 from .call import Decoder, stream_call
@@ -13,7 +14,7 @@ from .http import HttpClient, HttpRequest
 from .profiles import ProviderProfile
 from .retry import RetryPolicy
 from .stall import DEFAULT_STALL_TIMEOUT
-from .types import ModelChunk, ModelOptions, ModelRequest
+from .types import ModelChunk, ModelOptions, ModelRequest, OutputSupport
 
 __all__ = ["WireModel", "WireProtocol", "bearer"]
 
@@ -25,7 +26,7 @@ class WireProtocol:
     profile: ProviderProfile
     """The provider that the protocol is from."""
     path: str
-    """Where requests go, under the base URL."""
+    """Where requests go, under the base URL; `{model}` stands for the name of the model."""
     headers: Callable[[str | None], Mapping[str, str]]
     """Makes the headers from the key."""
     encode: Callable[[str, ModelRequest, ProviderProfile], Mapping[str, Any]]
@@ -90,6 +91,11 @@ class WireModel:
         self._stall_timeout = DEFAULT_STALL_TIMEOUT if stall_timeout is None else stall_timeout
         self._http_client = http_client
 
+    @property
+    def output_support(self) -> OutputSupport:
+        """Whether the server makes the model keep to `ModelOptions.output`."""
+        return self._profile.output
+
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Answer one request, chunk by chunk; closing the generator closes the connection at once.
 
@@ -101,8 +107,9 @@ class WireModel:
         request = replace(request, options=self.options.merged(request.options))
         body = protocol.encode(self.model_name, request, self._profile)
         mask = masking(self._api_key, [body.get(name) for name in protocol.prompt])
+        path = protocol.path.replace("{model}", quote(self.model_name))
         return stream_call(
-            HttpRequest(_joined(self.base_url, protocol.path), body, protocol.headers(self._api_key), mask),
+            HttpRequest(_joined(self.base_url, path), body, protocol.headers(self._api_key), mask),
             lambda: protocol.decoder(mask),
             retry=self._retry,
             stall_timeout=self._stall_timeout,

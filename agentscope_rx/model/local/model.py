@@ -9,7 +9,7 @@ from ..http import HttpClient
 from ..openai_chat import OpenAIChatModel
 from ..profiles import ProviderProfile
 from ..retry import RetryPolicy
-from ..types import ModelChunk, ModelOptions, ModelRequest
+from ..types import ModelChunk, ModelOptions, ModelRequest, OutputSupport
 from .catalog import find_model
 from .priming import prime
 from .sampling import default_options
@@ -17,7 +17,9 @@ from .server import SERVERS
 
 __all__ = ["LocalModel"]
 
-_PROFILE = ProviderProfile(name="local", base_url="http://127.0.0.1/v1", forces_tool_by_name=False)
+_PROFILE = ProviderProfile(
+    name="local", base_url="http://127.0.0.1/v1", forces_tool_by_name=False, output=OutputSupport.ALONE
+)
 
 
 class LocalModel:
@@ -68,6 +70,11 @@ class LocalModel:
         self._retry = retry
         self._stall_timeout = stall_timeout
         self._http_client = http_client
+
+    @property
+    def output_support(self) -> OutputSupport:
+        """Whether the server makes the model keep to `ModelOptions.output`: it does, in a request without tools."""
+        return _PROFILE.output
 
     @property
     def server_url(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..body import chosen_tool, merged_body
 from ..profiles import OPENAI, ProviderProfile
-from ..types import ModelRequest, ToolSchema
+from ..types import ModelRequest, OutputFormat, OutputSupport, ToolSchema
 from .history import encode_conversation
 
 __all__ = ["encode_request"]
@@ -45,9 +45,17 @@ def encode_request(model_name: str, request: ModelRequest, profile: ProviderProf
         "temperature": options.temperature,
         "max_output_tokens": options.max_tokens,
         "reasoning": None if options.reasoning_effort is None else {"effort": options.reasoning_effort},
+        "text": _encode_output(options.output) if profile.output is not OutputSupport.NONE else None,
     }
     body.update((name, value) for name, value in settings.items() if value is not None)
     return merged_body(body, options.extra_body)
+
+
+def _encode_output(output: OutputFormat | None) -> dict[str, Any] | None:
+    """Not strict, as that would change the schema: what does not fit is noticed, and asked for again."""
+    if output is None:
+        return None
+    return {"format": {"type": "json_schema", "name": output.name, "schema": output.json_schema, "strict": False}}
 
 
 def _encode_tools(tools: Sequence[ToolSchema], choice: str | None, profile: ProviderProfile) -> dict[str, Any]:
