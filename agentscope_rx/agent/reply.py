@@ -228,11 +228,12 @@ class Reply:
                 yield from self._refuse(calls, _CUT_OFF)
             if (stop := self._publication.stop) is not None:
                 return stop.generate_reason
-            if not calls:
-                if not self._is_empty() or self._retried_empty:
-                    return GenerateReason.MODEL_STOP
-                self._retried_empty = True
-                yield self._hint(_EMPTY_RESPONSE, "empty_response")
+            if calls or self._publication.finish_reason is FinishReason.PAUSE:
+                continue
+            if not self._is_empty() or self._retried_empty:
+                return GenerateReason.MODEL_STOP
+            self._retried_empty = True
+            yield self._hint(_EMPTY_RESPONSE, "empty_response")
 
     def _summary(self) -> _Stages:
         limit = self._settings.max_iters

@@ -68,11 +68,16 @@ class AgentEventType(StrEnum):
 
 
 class FinishReason(StrEnum):
-    """Why a model call ended."""
+    """Why a model call ended.
+
+    After `pause` the answer is not over: tools that the provider runs itself have taken long, and the model goes on
+    when it is called with what it has said so far.
+    """
 
     STOP = "stop"
     LENGTH = "length"
     TOOL_CALLS = "tool_calls"
+    PAUSE = "pause"
     CONTENT_FILTER = "content_filter"
     REFUSAL = "refusal"
     ERROR = "error"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,8 @@ from reactivex import operators as ops
 from agentscope_rx import (
     AgentEvent,
     AgentResultEvent,
+    AnthropicModel,
+    FinishReason,
     GenerateReason,
     MessageBuilder,
     ModelCallEndEvent,
@@ -198,6 +201,46 @@ def test_b8_89_leaving_between_two_attempts_keeps_nothing_of_the_first() -> None
             assert [message.get_text_content() for message in history] == ["hi"]
 
     run(main())
+
+
+# ---------------------------------------------------------------------------------------------------- pauses
+
+
+def test_an_answer_that_the_model_has_paused_is_gone_on_with_in_the_same_reply() -> None:
+    async def main() -> None:
+        search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "x"}}
+        found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+
+        def message(stop_reason: str, *content: Any) -> Answer:
+            async def answer(exchange: Exchange) -> None:
+                body = {"type": "message", "content": content, "stop_reason": stop_reason}
+                await exchange.respond(json.dumps(body).encode(), content_type="application/json")
+
+            return answer
+
+        said = {"type": "text", "text": "I look it up."}
+        answers = (
+            message("pause_turn", said, search),
+            message("end_turn", found, {"type": "text", "text": "It is 3."}),
+        )
+        async with serving(*answers) as server:
+            agent = ReActAgent("friday", AnthropicModel("m", api_key="k", base_url=server.url))
+            events = await collect(agent, "1 + 2?")
+            ends = [event for event in events if isinstance(event, ModelCallEndEvent)]
+            assert [end.finish_reason for end in ends] == [FinishReason.PAUSE, FinishReason.STOP]
+            assert [text.text for text in result(events).get_content_blocks(TextBlock)] == ["I look it up.", "It is 3."]
+            assert result(events).generate_reason is GenerateReason.MODEL_STOP
+            [_, sent] = [exchange.body["messages"] for exchange in server.exchanges]
+            assert sent[1:] == [{"role": "assistant", "content": [said, search]}]
+
+    run(main())
+
+
+def test_a_model_that_pauses_for_ever_is_bounded_by_the_iterations() -> None:
+    paused = [text("still searching"), finish("pause")]
+    model = ScriptedModel([paused, paused, [text("not found")]])
+    events = run(collect(ReActAgent("friday", model, max_iters=2), "go"))
+    assert result(events).generate_reason is GenerateReason.MAX_ITERATIONS
 
 
 # ---------------------------------------------------------------------------------------------------- consumers

@@ -24,10 +24,10 @@ _FINISH_REASONS = {
     "max_tokens": FinishReason.LENGTH,
     "model_context_window_exceeded": FinishReason.LENGTH,
     "tool_use": FinishReason.TOOL_CALLS,
+    "pause_turn": FinishReason.PAUSE,
     "refusal": FinishReason.REFUSAL,
 }
-"""A stop reason that is not here is unknown. So is `pause_turn`: the provider's own tools have worked for long, and the
-model goes on when it gets its answer back; it is none of the ends that there are names for, and is told as it came."""
+"""A stop reason that is not here is unknown."""
 
 _PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 

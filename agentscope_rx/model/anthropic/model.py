@@ -26,8 +26,8 @@ class AnthropicModel(WireModel):
     its last block, `{"tools": [{"type": "web_search_20250305", "name": "web_search"}]}` adds a tool that the provider
     runs, `{"thinking": ...}` replaces what `reasoning_effort` says.
 
-    A tool of the provider that takes long pauses the answer: the finish reason is unknown, and `pause_turn` in the
-    provider's own words. A request with that answer as its last message goes on with it.
+    A tool of the provider that takes long pauses the answer: the finish reason is `pause`. A request with that answer
+    as its last message goes on with it; an agent makes it by itself, as the next iteration of the same reply.
     """
 
     protocol = WireProtocol(

@@ -185,7 +185,7 @@ def test_an_answer_that_pauses_is_told_as_such_and_goes_on_from_where_it_is() ->
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "x"}}
     frames = [*HELLO, {"type": "content_block_start", "index": 1, "content_block": search}, stop(1)]
     chunks = chunks_of(*frames, finish("pause_turn"), END)
-    assert chunks[-1].pieces[-1] == FinishPiece(FinishReason.UNKNOWN, "pause_turn")
+    assert chunks[-1].pieces[-1] == FinishPiece(FinishReason.PAUSE, "pause_turn")
     messages = encode_request("m", ModelRequest([UserMessage("q"), reply_of(chunks)]))["messages"]
     assert messages[-1] == {"role": "assistant", "content": [{"type": "text", "text": "Hello"}, search]}
 
@@ -297,7 +297,7 @@ def test_b4_46_a_piece_of_arguments_without_any_call_is_passed_over() -> None:
         ("max_tokens", FinishReason.LENGTH),
         ("model_context_window_exceeded", FinishReason.LENGTH),
         ("refusal", FinishReason.REFUSAL),
-        ("pause_turn", FinishReason.UNKNOWN),
+        ("pause_turn", FinishReason.PAUSE),
         ("something_new", FinishReason.UNKNOWN),
     ],
 )
