@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .errors import (
         AgentScopeError as AgentScopeError,
+        AgentShuttingDownError as AgentShuttingDownError,
         BufferOverflowError as BufferOverflowError,
         ConfigurationError as ConfigurationError,
         CursorError as CursorError,
@@ -215,6 +216,7 @@ __all__ = [
     "AgentInput",
     "AgentResultEvent",
     "AgentScopeError",
+    "AgentShuttingDownError",
     "AgentStartEvent",
     "AgentState",
     "AllToolsDeniedEvent",

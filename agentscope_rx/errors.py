@@ -13,7 +13,8 @@ AgentScopeError
 │   ├── ModelStreamError            the stream carried an error, or was no stream
 │   ├── ModelTruncatedError         the stream stopped without saying that it was done
 │   ├── ModelStallError             the stream stayed open but no content came
-│   └── UnsupportedContentError     the model cannot be sent this content
+│   ├── UnsupportedContentError     the model cannot be sent this content
+│   └── StructuredOutputError       the model did not give the object that it was asked for
 ├── ToolError                       a tool cannot be defined, found or called
 ├── MiddlewareError                 a middleware hook raised (cause kept)
 ├── ResumeError                     an answer does not fit the paused reply
@@ -21,6 +22,7 @@ AgentScopeError
 │   ├── StaleAnswerError
 │   └── PendingToolCallsError
 ├── SessionBusyError                the session is taken, and the caller cannot wait
+├── AgentShuttingDownError          the agent takes no more calls
 ├── StateConflictError              somebody else saved this session first
 ├── StoreError                      a store failed to load or save
 ├── CursorError                     a log position that the log does not hold
@@ -35,6 +37,7 @@ from __future__ import annotations
 
 __all__ = [
     "AgentScopeError",
+    "AgentShuttingDownError",
     "BufferOverflowError",
     "ConfigurationError",
     "CursorError",
@@ -56,6 +59,7 @@ __all__ = [
     "StateConflictError",
     "StoreError",
     "StreamCancelled",
+    "StructuredOutputError",
     "ToolError",
     "UnknownToolCallError",
     "UnsupportedContentError",
@@ -163,6 +167,10 @@ class UnsupportedContentError(ModelError):
     """The request holds content that this model cannot be sent; nothing was sent."""
 
 
+class StructuredOutputError(ModelError):
+    """The model was asked several times for an object, and gave none that fits."""
+
+
 class ToolError(AgentScopeError):
     """A tool cannot be defined, found or called as asked."""
 
@@ -189,6 +197,10 @@ class PendingToolCallsError(ResumeError):
 
 class SessionBusyError(AgentScopeError):
     """The session is taken by another call, and the caller would not wait or could only wait for ever."""
+
+
+class AgentShuttingDownError(AgentScopeError):
+    """The agent has been told to shut down and takes no more calls; nothing was changed."""
 
 
 class StateConflictError(AgentScopeError):

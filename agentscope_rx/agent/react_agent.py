@@ -19,12 +19,13 @@ from ..model import ChatModel, ModelOptions
 from ..operators import to_message
 from ..permission import PermissionContext
 from ..state import AgentState, InMemoryStateStore, StateStore
-from ..stream import StageCut, Stream, from_async_iterable, using_async
+from ..stream import Stream, from_async_iterable, using_async
 from ..tools import HasToolGroups, Tool, Toolkit
 from .answers import check_answers
 from .inputs import AgentInput, Given, read_input
 from .reply import Reply, Settings
-from .session import Session, Sessions
+from .session import Call, Sessions
+from .shutdown import shut_down
 
 __all__ = ["ReActAgent"]
 
@@ -116,14 +117,15 @@ class ReActAgent:
             ConfigurationError: at once, when the input is none of these.
             ResumeError: as on_error before any event, when an answer does not fit, or a message comes while tool calls
                 wait for an answer; nothing is changed.
+            AgentShuttingDownError: as on_error before any event, after `shutdown`; nothing is changed.
             ModelError, MiddlewareError, LocalProtocolError: as on_error after the closing events.
             StoreError, StateConflictError: as on_error, when the session cannot be loaded or saved.
         """
         given = read_input(input)
 
-        def begin(session: Session, state: AgentState, context: RuntimeContext, cut: StageCut) -> Reply:
+        def begin(call: Call, state: AgentState, context: RuntimeContext) -> Reply:
             answers = check_answers(state.paused, given, self._settings.toolkit, context)
-            return Reply(self, self._settings, session, state, context, given, answers, cut)
+            return Reply(self, self._settings, call, state, context, given, answers)
 
         return self._behind_gate(context, begin)
 
@@ -142,7 +144,7 @@ class ReActAgent:
         observed = read_input(messages)
         if observed.is_answer:
             raise ConfigurationError("an agent observes messages: got an answer to a paused reply")
-        return self._behind_gate(context, lambda session, state, ctx, cut: _Observation(state, observed))
+        return self._behind_gate(context, lambda call, state, ctx: _Observation(state, observed))
 
     def hint(
         self,
@@ -158,6 +160,9 @@ class ReActAgent:
             hint: Text, or text and data blocks.
             context: The session.
             source: Who gives the hint.
+
+        Raises:
+            AgentShuttingDownError: after `shutdown`.
         """
         self._sessions.add_hint(context or RuntimeContext(), HintBlock(hint=hint, source=source))
 
@@ -190,7 +195,38 @@ class ReActAgent:
 
         Emits nothing; completes when it is done.
         """
-        return self._behind_gate(context, lambda session, state, ctx, cut: _Clearing(state))
+        return self._behind_gate(context, lambda call, state, ctx: _Clearing(state))
+
+    def shutdown(self, grace: float = 10.0) -> Stream[None]:
+        """Take no more calls, let those that run or wait come to their end, and interrupt what has not after a while.
+
+        From the subscription on, a new call of any session fails with AgentShuttingDownError before it has changed
+        anything. Calls that were there before have `grace` seconds to end by themselves; the others are then
+        interrupted, as by `interrupt`, and end with USER_INTERRUPT and AGENT_END(INTERRUPTED). One whose events nobody
+        reads cannot end like that: it is cancelled, and its subscriber is told StreamCancelled. Every state is saved
+        as at any other end; paused replies are saved already, and go on in another process. Hints that no model call
+        has taken are lost.
+
+        Emits nothing; completes when the last state is saved, so that a store that hangs holds it up. May be called
+        in any loop and thread, and again. Disposing stops the waiting; the agent stays closed.
+
+        Args:
+            grace: Seconds.
+
+        Raises:
+            ConfigurationError: at once, when `grace` is negative.
+            SessionBusyError: as on_error, inside `.run()`, when a call is on the event loop that it blocks; the agent
+                stays open.
+        """
+        if not grace >= 0:
+            raise ConfigurationError(f"the grace of shutdown() is a number of seconds, 0 or more: got {grace}")
+
+        async def run() -> AsyncIterator[None]:
+            await shut_down(self._sessions, grace)
+            return
+            yield
+
+        return from_async_iterable(run)
 
     async def _load(self, context: RuntimeContext) -> tuple[AgentState, int]:
         session_id = self._sessions.id_of(context)
@@ -202,27 +238,27 @@ class ReActAgent:
     def _behind_gate(
         self,
         context: RuntimeContext | None,
-        begin: Callable[[Session, AgentState, RuntimeContext, StageCut], _Turn],
+        begin: Callable[[Call, AgentState, RuntimeContext], _Turn],
     ) -> Stream[Any]:
         """Run a turn of a session: wait for the gate, load the state, emit the turn's events, save the state."""
         given = context or RuntimeContext()
 
         @asynccontextmanager
         async def turn() -> AsyncIterator[_Turn]:
-            cut = StageCut()
-            with self._sessions.entered(given, cut) as session:
-                async with session.gate:
+            with self._sessions.entered(given) as call:
+                async with call.session.gate:
                     state, version = await self._load(given)
                     own = given.copy().put(AgentState, state).put(HasToolGroups, state)
-                    running = begin(session, state, own, cut)
+                    running = begin(call, state, own)
                     try:
-                        yield running
+                        with call.running():
+                            yield running
                     except BaseException:
                         running.remember()
                         try:
                             await self._store.save(state, version)
                         except Exception:  # what made the turn fail is what the subscriber must hear of
-                            _log.exception("the state of session %r was not saved", session.id)
+                            _log.exception("the state of session %r was not saved", call.session.id)
                         raise
                     running.remember()
                     await self._store.save(state, version)

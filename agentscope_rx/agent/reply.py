@@ -46,7 +46,7 @@ from ..middleware import (
 from ..model import ChatModel, ModelOptions, ModelRequest
 from ..permission import PermissionEngine
 from ..state import AgentState, PausedReply
-from ..stream import StageCut, concat_stages, from_async_iterable
+from ..stream import concat_stages, from_async_iterable
 from ..tools import Toolkit
 from .acting import Turn
 from .answers import Answers
@@ -54,7 +54,7 @@ from .closing import INTERRUPTED, closing_events, interrupted_message, result_ev
 from .inputs import Given
 from .publication import Publication
 from .reasoning import model_call_events
-from .session import Interrupted, Session
+from .session import Call, Interrupted
 
 __all__ = ["Reply", "Settings"]
 
@@ -96,20 +96,19 @@ class Reply:
         self,
         agent: AgentLike,
         settings: Settings,
-        session: Session,
+        call: Call,
         state: AgentState,
         context: RuntimeContext,
         given: Given,
         answers: Answers,
-        cut: StageCut,
     ) -> None:
         self._settings = settings
-        self._session = session
+        self._session = call.session
         self._state = state
         self._context = context
         self._given = given
         self._answers = answers
-        self._cut = cut
+        self._cut = call.cut
         self._messages = given.messages
         if given.messages and state.paused is not None:
             _give_up(state, state.paused)
@@ -121,7 +120,7 @@ class Reply:
         self._sys_prompt: str | None = None
         self._start = AgentStartEvent(
             reply_id=new_id() if paused is None else paused.message.id,
-            session_id=session.id,
+            session_id=call.session.id,
             name=settings.name,
             resumed=paused is not None,
             message=None if paused is None else paused.message,

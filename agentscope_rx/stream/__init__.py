@@ -1,11 +1,12 @@
 """The seam between asyncio and Rx (floor 2): sources, sinks, stages, back-pressure, cancellation."""
 
 from .attach import attach
+from .blocking import blocked_loops
 from .fifo import FifoLock
 from .gate import Gate, JointGate
 from .iterate import StreamIterator, StreamStatistics
 from .loop_local import LoopLocal
-from .loops import call_on
+from .loops import call_on, wake
 from .scheduler import LoopScheduler, loop_for
 from .scope import using_async
 from .source import from_async_iterable
@@ -28,6 +29,7 @@ __all__ = [
     "StreamIterator",
     "StreamStatistics",
     "attach",
+    "blocked_loops",
     "call_on",
     "concat_stages",
     "from_async_iterable",
@@ -35,4 +37,5 @@ __all__ = [
     "through",
     "unwinding",
     "using_async",
+    "wake",
 ]
