@@ -1,13 +1,9 @@
-"""Law L4: n events cost O(n). Work is counted, not timed; only the heavy test at the end looks at a clock."""
+"""Law L4: n events cost O(n). Work is counted, not timed; the times are measured in `benchmarks/`."""
 
 from __future__ import annotations
 
 import base64
-import gc
-import sys
-import time
 import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,6 +29,7 @@ from agentscope_rx.event import (
     decode,
     encode,
 )
+from tests.counting import calls_of
 
 R = {"reply_id": "r"}
 START = AgentStartEvent(**R, name="Friday")
@@ -90,25 +87,6 @@ def blocks(n: int) -> list[Any]:
 SHAPES = {shape.__name__: shape for shape in (text, thinking, data, arguments, result, blocks)}
 
 
-def calls_of(work: Callable[..., Any], *args: Any) -> int:
-    """How many functions, Python's and C's, a piece of work calls."""
-    count = 0
-
-    def on_call(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    gc.disable()  # its callbacks would count too
-    sys.setprofile(on_call)
-    try:
-        work(*args)
-    finally:
-        sys.setprofile(before)
-        gc.enable()
-    return count
-
-
 def fold(events: list[Any]) -> MessageBuilder:
     builder = MessageBuilder()
     for event in events:
@@ -161,6 +139,21 @@ def test_l4_no_delta_is_joined_on_its_own(shape: str) -> None:
     assert fold(log).message() == fold(numbered(SHAPES[shape](50))).message()
 
 
+def test_l4_no_piece_of_data_is_joined_on_its_own() -> None:
+    *log, end = numbered(data(256))
+    builder = MessageBuilder()
+    tracemalloc.start()
+    try:
+        for event in log:
+            builder.apply(event)
+        largest = max(trace.size for trace in tracemalloc.take_snapshot().traces)
+    finally:
+        tracemalloc.stop()
+    assert largest <= 2 * len(PIECE)
+    builder.apply(end)
+    assert builder.message().content == fold([*log, end]).message().content
+
+
 def test_l4_binary_content_is_held_a_bounded_number_of_times() -> None:
     log, size = numbered(data(256)), 256 * len(PIECE)
     tracemalloc.start()
@@ -177,25 +170,3 @@ def test_l4_a_snapshot_is_no_larger_than_the_message_it_holds() -> None:
     stored = builder.snapshot().model_dump_json()
     assert len(stored) < len(encode(START)) + 5 * 5_000 + 500
     assert MessageBuilder(MessageSnapshot.model_validate_json(stored)).message() == builder.message()
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("shape", SHAPES)
-def test_l4_four_times_the_events_take_about_four_times_as_long(shape: str) -> None:
-    """Quadratic work would take sixteen times as long; the bound leaves room for a busy machine."""
-
-    def seconds(n: int) -> float:
-        log = numbered(SHAPES[shape](n))
-        gc.disable()
-        try:
-            tries = []
-            for _ in range(3):
-                begin = time.perf_counter()
-                fold(log)
-                tries.append(time.perf_counter() - begin)
-            return min(tries)
-        finally:
-            gc.enable()
-
-    n = 2_000 if shape in ("data", "result") else 25_000
-    assert seconds(4 * n) < 8 * seconds(n)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentscope_rx.model.tool_calls import RawCall, ToolCallJoiner
+from tests.counting import calls_of
 
 Call = tuple[str | None, str, str]
 """id, name, arguments"""
@@ -257,15 +257,12 @@ def test_every_style_of_identifying_calls_gives_the_same_calls(
     assert join(*frames) == expected
 
 
-def test_a_mebibyte_of_arguments_in_small_pieces_takes_linear_time() -> None:
-    def seconds(size: int) -> float:
-        joiner, piece = ToolCallJoiner(), '{"a":"}{"},{"b":'[:16]
+def test_each_small_piece_of_arguments_more_is_the_same_work_more() -> None:
+    def joined(pieces: int) -> None:
+        joiner = ToolCallJoiner()
         joiner.join([C('{"x":[', index=0, id="a", name="f")])
-        frames = [[C(piece, index=0)] for _ in range(size // 16)]
-        started = time.perf_counter()
-        for frame in frames:
-            joiner.join(frame)
-        return time.perf_counter() - started
+        for _ in range(pieces):
+            joiner.join([C('{"a":"}{"},{"b":', index=0)])
 
-    small = min(seconds(1 << 16) for _ in range(3))
-    assert seconds(1 << 20) < 100 * small  # 16 when linear, 256 when quadratic
+    one, two, four = (calls_of(joined, pieces) for pieces in (250, 500, 1_000))
+    assert four - two == 2 * (two - one)
