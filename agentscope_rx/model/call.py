@@ -1,4 +1,4 @@
-"""One model call over HTTP: request, retries, watchdog, server-sent events, decoder; the same for every provider."""
+"""One model call over HTTP: request, retries, watchdog, framing, decoder; the same for every provider."""
 
 from __future__ import annotations
 
@@ -15,13 +15,34 @@ from .retry import RetryPolicy
 from .stall import StallWatchdog
 from .types import FinishPiece, ModelChunk, ResetPiece, UsagePiece
 
-__all__ = ["Decoder", "stream_call"]
+__all__ = ["Decoder", "Framing", "stream_call"]
 
 _GRACE = 2.0
 """Seconds that a server has, after it said why the model stopped, to add the usage and end the stream."""
 _DRAIN = 0.05
 """Seconds that a server has to end the body after its last frame; only then can the connection be used again."""
 _NO_CONTENT = (UsagePiece, FinishPiece)
+
+
+class Framing(Protocol):
+    """Finds the frames of one stream in its bytes. Pure; where the network cuts the bytes makes no difference."""
+
+    @property
+    def stray(self) -> str:
+        """The text so far that is part of no frame."""
+        ...
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Return the frames that the next bytes complete, each as the event that it is or stands for.
+
+        Raises:
+            ModelStreamError: a frame is larger than the limit.
+        """
+        ...
+
+    def flush(self) -> list[ServerSentEvent]:
+        """Say that the body has ended, and return the last frame if nothing ended it."""
+        ...
 
 
 class Decoder(Protocol):
@@ -62,6 +83,7 @@ async def stream_call(
     request: HttpRequest,
     new_decoder: Callable[[], Decoder],
     *,
+    framing: Callable[[], Framing] = SSEParser,
     retry: RetryPolicy,
     stall_timeout: float,
     client: HttpClient | None = None,
@@ -73,6 +95,7 @@ async def stream_call(
     Args:
         request: what to send.
         new_decoder: makes the decoder of one attempt.
+        framing: makes what finds the frames of one attempt.
         retry: how often and how patiently to try again.
         stall_timeout: seconds without content after which the call fails.
         client: the HTTP client; None takes the one of the running loop.
@@ -83,7 +106,7 @@ async def stream_call(
     for attempt in count(1):
         watchdog = StallWatchdog(stall_timeout)
         try:
-            async with contextlib.aclosing(_attempt(request, new_decoder(), watchdog, client)) as chunks:
+            async with contextlib.aclosing(_attempt(request, framing(), new_decoder(), watchdog, client)) as chunks:
                 async for chunk in chunks:
                     yield chunk
             return
@@ -97,9 +120,8 @@ async def stream_call(
 
 
 async def _attempt(
-    request: HttpRequest, decoder: Decoder, watchdog: StallWatchdog, client: HttpClient | None
+    request: HttpRequest, parser: Framing, decoder: Decoder, watchdog: StallWatchdog, client: HttpClient | None
 ) -> AsyncGenerator[ModelChunk, None]:
-    parser = SSEParser()
     async with contextlib.aclosing(watchdog.watch(post(request, client))) as body:
         try:
             async for data in body:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 from ..errors import ConfigurationError
-from .call import Decoder, stream_call
+from ..stream import SSEParser
+from .call import Decoder, Framing, stream_call
 from .failures import Mask, masking
 from .http import HttpClient, HttpRequest
 from .profiles import ProviderProfile
@@ -33,6 +34,8 @@ class WireProtocol:
     """Writes the body from the name of the model, the request with all options, and the profile of the server."""
     decoder: Callable[[Mask], Decoder]
     """Makes the decoder of one stream."""
+    framing: Callable[[], Framing] = SSEParser
+    """Makes what finds the frames of one stream."""
     prompt: tuple[str, ...]
     """The fields of the body that hold what was said, which no error may repeat."""
 
@@ -56,7 +59,7 @@ class WireModel:
         ConfigurationError: the URL or the key is unusable, or the provider needs a key and there is none.
     """
 
-    protocol: ClassVar[WireProtocol]
+    protocol: WireProtocol
     """The protocol that the server speaks."""
 
     def __init__(
@@ -110,11 +113,16 @@ class WireModel:
         path = protocol.path.replace("{model}", quote(self.model_name))
         return stream_call(
             HttpRequest(_joined(self.base_url, path), body, protocol.headers(self._api_key), mask),
-            lambda: protocol.decoder(mask),
+            lambda: self._decoder(mask, body),
+            framing=protocol.framing,
             retry=self._retry,
             stall_timeout=self._stall_timeout,
             client=self._http_client,
         )
+
+    def _decoder(self, mask: Mask, body: Mapping[str, Any]) -> Decoder:
+        """Return the decoder of one answer, for a protocol in which the request decides how it is to be read."""
+        return self.protocol.decoder(mask)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model_name!r}, base_url={self.base_url!r})"
