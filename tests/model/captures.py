@@ -77,26 +77,40 @@ def judge(
     thorough: bool,
 ) -> list[str]:
     """Return what was decoded to anything but what is expected, and how it was cut; print the table of all."""
-    print(f"\n{'recording':64} {'text':>6} {'thinking':>8} {'proofs':>6} {'calls':>5} {'finish':17} {'tokens':>11}")
+    print(f"\n{'family':26}{'recording':52}" + "".join(f"{name:>14}" for name in _PARTS) + "  cut in")
     wrong: list[str] = []
     for recording in found:
         data, outcome = recording.data, expected(recording)
         ways = WAYS if thorough or len(data) < _BIG else {name: WAYS[name] for name in _FEW}
-        failed = [way for way, cut in ways.items() if not _agrees(decode(*cut(data)), outcome, recording)]
-        print(_row(recording.name, outcome, f"wrong: {failed}" if failed else f"equal in {len(ways)} ways"))
-        wrong += [f"{recording.name}, {way}" for way in failed]
+        differing = {way: _differing(decode(*cut(data)), outcome, recording) for way, cut in ways.items()}
+        print(_row(recording, outcome, set().union(*differing.values()), len(ways)))
+        wrong += [f"{recording.name}, {way}: {', '.join(parts)}" for way, parts in differing.items() if parts]
     return wrong
 
 
-def _agrees(got: Outcome, expected: Outcome, recording: Recording) -> bool:
-    error, got.error = got.error, None
-    return got == expected and isinstance(error, ModelTruncatedError) == recording.is_cut
+_PARTS: dict[str, Callable[[Outcome], Any]] = {
+    "text": lambda outcome: outcome.text,
+    "thinking": lambda outcome: (outcome.thinking, outcome.proofs),
+    "calls": lambda outcome: outcome.calls,
+    "finish": lambda outcome: (outcome.finish, outcome.raw_finish),
+    "usage": lambda outcome: outcome.usage,
+}
+"""What a stream must come to, part by part."""
 
 
-def _row(name: str, outcome: Outcome, verdict: str) -> str:
+def _differing(got: Outcome, expected: Outcome, recording: Recording) -> list[str]:
+    differing = [name for name, part in _PARTS.items() if part(got) != part(expected)]
+    return differing + ["end"] * (isinstance(got.error, ModelTruncatedError) != recording.is_cut)
+
+
+def _row(recording: Recording, outcome: Outcome, differing: set[str], ways: int) -> str:
     usage = outcome.usage
-    counts = f"{usage.input_tokens}/{usage.output_tokens}" if usage else "-"
-    return (
-        f"{name[-64:]:64} {len(outcome.text):6} {len(outcome.thinking):8} {len(outcome.proofs):6} "
-        f"{len(outcome.calls):5} {outcome.raw_finish or '-':17} {counts:>11} {verdict}"
-    )
+    shown = {
+        "text": f"{len(outcome.text)}",
+        "thinking": f"{len(outcome.thinking)}+{len(outcome.proofs)}" if outcome.proofs else f"{len(outcome.thinking)}",
+        "calls": f"{len(outcome.calls)}",
+        "finish": f"{outcome.finish or '-'}",
+        "usage": f"{usage.input_tokens}/{usage.output_tokens}" if usage else "-",
+    }
+    cells = (f"{shown[part]:>12} {'≠' if part in differing else '='}" for part in _PARTS)
+    return f"{recording.family:26}{recording.file[-52:]:52}{''.join(cells)}  {ways} ways{', ended wrong' if 'end' in differing else ''}"
