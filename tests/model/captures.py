@@ -113,4 +113,5 @@ def _row(recording: Recording, outcome: Outcome, differing: set[str], ways: int)
         "usage": f"{usage.input_tokens}/{usage.output_tokens}" if usage else "-",
     }
     cells = (f"{shown[part]:>12} {'≠' if part in differing else '='}" for part in _PARTS)
-    return f"{recording.family:26}{recording.file[-52:]:52}{''.join(cells)}  {ways} ways{', ended wrong' if 'end' in differing else ''}"
+    ending = ", ended wrong" if "end" in differing else ""
+    return f"{recording.family:26}{recording.file[-52:]:52}{''.join(cells)}  {ways} ways{ending}"
