@@ -39,7 +39,7 @@ from ..message import (
 from ..middleware import Next, ToolCallInput
 from ..operators import Operator
 from ..permission import PermissionEngine
-from ..stream import concat_stages, from_async_iterable, unwinding
+from ..stream import FifoLock, concat_stages, from_async_iterable, unwinding
 from ..tools import ToolData, ToolEnd, Toolkit, ToolStart, ToolStop, ToolSuspended, ToolText, run_tool
 from .answers import Answers
 from .closing import result_events
@@ -78,6 +78,8 @@ class Turn:
     """What was decided outside."""
     around_tool_call: Callable[[Next[ToolCallInput]], Next[ToolCallInput]]
     """Puts the middlewares around one call."""
+    gate: FifoLock
+    """The gate that the reply is inside of, and that its tools must not wait for."""
     denied: set[str] = field(default_factory=set)
     """The calls that were denied, by a person or by the engine; known as soon as they are placed."""
     _suspended: dict[str, str] = field(default_factory=dict)
@@ -160,7 +162,8 @@ class Turn:
     async def _tool_call_events(self, input: ToolCallInput, lineup: _Lineup) -> AsyncIterator[AgentEvent]:
         call = input.tool_call
         try:
-            async with unwinding(run_tool(call, input.tool, self.context)) as chunks:
+            chunks_of_call = run_tool(call, input.tool, self.context, variables=self.gate.waited_for())
+            async with unwinding(chunks_of_call) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, ToolSuspended):
                         self._suspended[call.id] = chunk.reason

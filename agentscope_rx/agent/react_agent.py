@@ -118,6 +118,7 @@ class ReActAgent:
             ResumeError: as on_error before any event, when an answer does not fit, or a message comes while tool calls
                 wait for an answer; nothing is changed.
             AgentShuttingDownError: as on_error before any event, after `shutdown`; nothing is changed.
+            SessionBusyError: as on_error before any event, inside a tool of this very session, which waits for it.
             ModelError, MiddlewareError, LocalProtocolError: as on_error after the closing events.
             StoreError, StateConflictError: as on_error, when the session cannot be loaded or saved.
         """

@@ -304,6 +304,7 @@ class Reply:
             context=self._context,
             answers=self._answers,
             around_tool_call=self._around_tool_call,
+            gate=self._session.gate,
         )
 
         def stages() -> Generator[Observable[AgentEvent] | AgentEvent, Any, None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 from collections import deque
 from contextlib import suppress
@@ -14,6 +15,9 @@ from .loops import wake
 
 __all__ = ["FifoLock"]
 
+_waited_for: contextvars.ContextVar[tuple[_Turn, ...]] = contextvars.ContextVar("agentscope_rx_waited_for", default=())
+"""The turns that do not end before the work in this context does."""
+
 
 class FifoLock:
     """Mutual exclusion in order of arrival, across event loops and threads: `async with lock:`.
@@ -24,7 +28,7 @@ class FifoLock:
 
     Raises:
         SessionBusyError: on entering inside `Stream.run()`, if somebody on an event loop that this `.run()` blocks is
-            inside or waits: neither could ever go on.
+            inside or waits: neither could ever go on. On entering in a context made by `waited_for`, too.
     """
 
     # The queue holds everybody who is inside or waits; who is at its head is inside, or has been told to come in.
@@ -39,6 +43,16 @@ class FifoLock:
     def locked(self) -> bool:
         """Whether somebody holds the lock, or waits for it."""
         return any(not turn.gone for turn in self._queue.copy())
+
+    def waited_for(self) -> contextvars.Context:
+        """Return a copy of the current contextvars for work that whoever is inside waits for.
+
+        Called by whoever is inside. While it is, entering in that context, or in a copy of it, is refused: it would
+        wait for ever.
+        """
+        context = contextvars.copy_context()
+        context.run(_waited_for.set, (*_waited_for.get(), self._queue[0]))
+        return context
 
     async def __aenter__(self) -> None:
         self._refuse_deadlock()
@@ -59,8 +73,14 @@ class FifoLock:
 
     def _refuse_deadlock(self) -> None:
         # A blocked loop adds nobody, so there is none to miss between this look and the append.
-        blocked = blocked_loops()
-        if blocked and any(turn.loop in blocked and not turn.gone for turn in self._queue.copy()):
+        blocked, queue = blocked_loops(), self._queue.copy()
+        if any(turn in queue for turn in _waited_for.get()):
+            raise SessionBusyError(
+                "the session is taken by the call that this tool is part of, and that waits for the tool; use "
+                "agent.hint() to tell it something, another session_id, or, for a task that the tool leaves behind, "
+                "asyncio.create_task(..., context=contextvars.Context())"
+            )
+        if blocked and any(turn.loop in blocked and not turn.gone for turn in queue):
             raise SessionBusyError(
                 ".run() would never return: the session is taken by another stream, which cannot finish while .run() "
                 "blocks its event loop; await it instead of .run(), or close the other stream first"

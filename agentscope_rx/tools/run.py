@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import copy
 import logging
 from collections.abc import AsyncGenerator, Awaitable
@@ -41,7 +42,12 @@ _WORST_LAST = (
 
 
 async def run_tool(
-    call: ToolUseBlock, tool: Tool | None, context: RuntimeContext, *, buffer: int = 64
+    call: ToolUseBlock,
+    tool: Tool | None,
+    context: RuntimeContext,
+    *,
+    variables: contextvars.Context | None = None,
+    buffer: int = 64,
 ) -> AsyncGenerator[ToolChunk, None]:
     """Run one tool call.
 
@@ -58,6 +64,7 @@ async def run_tool(
         call: The call. Its `input` is copied, so the tool cannot change the conversation.
         tool: The tool, None when there is none of this name.
         context: Where the tool's injected parameters come from.
+        variables: The contextvars that the tool runs with; a copy of the caller's when None.
         buffer: How many chunks the tool may be ahead of the consumer.
 
     Yields:
@@ -72,7 +79,8 @@ async def run_tool(
         return
     channel: Channel[ToolChunk] = Channel(buffer)
     # A task of its own tells a CancelledError that the tool raises from one that is meant for us.
-    task = asyncio.create_task(_outcome(call, tool, context, channel), name=f"tool {tool.name}")
+    outcome = _outcome(call, tool, context, channel)
+    task = asyncio.create_task(outcome, name=f"tool {tool.name}", context=variables)
     task.add_done_callback(lambda _: channel.close())
     end = ToolEnd(ToolResultState.SUCCESS)
     last = ""

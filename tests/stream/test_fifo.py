@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import os
 import random
@@ -8,6 +9,7 @@ import threading
 
 import pytest
 
+from agentscope_rx import SessionBusyError
 from agentscope_rx.stream import FifoLock
 
 from .watching import python, run, until, wait_for
@@ -379,3 +381,25 @@ def test_a_holder_in_one_thread_wakes_a_waiter_in_another_whose_loop_is_idle() -
     waiter.join(10)
     assert entered.is_set()
     holder.join()
+
+
+def test_what_the_holder_waits_for_may_not_wait_for_the_lock() -> None:
+    async def main() -> None:
+        lock, other = FifoLock(), FifoLock()
+
+        async def enter(which: FifoLock) -> None:
+            async with which:
+                pass
+
+        async with lock:
+            waited_for = lock.waited_for()
+            for where in (waited_for, waited_for.run(contextvars.copy_context)):
+                with pytest.raises(SessionBusyError, match=r"hint\(\)"):
+                    await asyncio.create_task(enter(lock), context=where)
+            await asyncio.create_task(enter(other), context=waited_for)
+            unrelated = asyncio.create_task(enter(lock))
+            await asyncio.sleep(0)
+        await unrelated
+        await asyncio.create_task(enter(lock), context=waited_for)  # nobody waits for it any more
+
+    run(main)
