@@ -30,9 +30,18 @@ def chosen_tool(tools: Sequence[ToolSchema], choice: str | None) -> ToolSchema |
     )
 
 
-def merged_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body with the extra fields put over it; extra tools, such as a server runs itself, join the others."""
+def merged_body(body: Mapping[str, Any], extra: Mapping[str, Any], *nested: str) -> dict[str, Any]:
+    """Return a body with the extra fields put over it; extra tools, such as a server runs itself, join the others.
+
+    Args:
+        body: what the protocol says.
+        extra: the fields to put over it.
+        nested: the fields of the body that hold fields themselves, which the extra ones join in the same way.
+    """
     merged = {**body, **extra}
+    for name in nested:
+        if isinstance(body.get(name), Mapping) and isinstance(extra.get(name), Mapping):
+            merged[name] = merged_body(body[name], extra[name])
     if "tools" in body and "tools" in extra:
         merged["tools"] = [*body["tools"], *extra["tools"]]
     return merged

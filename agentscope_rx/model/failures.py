@@ -41,47 +41,57 @@ class Failure:
     """The provider's word for the failure."""
     code: str | int | None = None
     """The provider's error code."""
+    request_id: str | None = None
+    """What the provider calls the request, for whoever asks it what went wrong."""
 
     def masked(self, mask: Mask) -> Failure:
-        """Return what of it may be shown; a kind or a code that the mask would change is left out."""
-        return Failure(mask(self.message), _unless_masked(self.kind, mask), _unless_masked(self.code, mask))
+        """Return what of it may be shown; a name that the mask would change is left out."""
+        return Failure(
+            mask(self.message),
+            _unless_masked(self.kind, mask),
+            _unless_masked(self.code, mask),
+            _unless_masked(self.request_id, mask),
+        )
 
     def describe(self) -> str:
-        """Return kind, code and message in one line, "" when the provider gave none of them."""
+        """Return kind, code, message and request in one line, "" when the provider gave none of them."""
         names = ", ".join(dict.fromkeys(str(name) for name in (self.kind, self.code) if name is not None))
-        line: str = whole_characters(": ".join(part for part in (names, self.message) if part))
-        return line
+        parts = [part for part in (names, self.message) if part]
+        line: str = whole_characters(": ".join(parts)) + (f" (request {self.request_id})" if self.request_id else "")
+        return line.strip()
 
 
 def read_failure(body: Any) -> Failure | None:
     """Return the error that a JSON value of a provider describes, None when it describes none.
 
-    The shapes: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, the same in a list, and without the
-    envelope `{"message", "type", "code"}`, `{"detail": ...}`.
+    The shapes: `{"error": {"message", "type", "code"}}`, `{"error": "text", "status"}`, the same in a list, and without
+    the envelope `{"message", "type", "code"}`, `{"detail": ...}`; beside each may stand a `request_id`.
     """
     if isinstance(body, list):
         return read_failure(body[0]) if body else None
     if not isinstance(body, Mapping):
         return None
+    request_id = _word(body.get("request_id"))
     if error := body.get("error"):
         if isinstance(error, Mapping):
-            return _failure(error)
-        return Failure(str(error), _word(body.get("type")), _code(body.get("code")))
+            return _failure(error, request_id)
+        return Failure(str(error), _word(body.get("type")), _code(body.get("code") or body.get("status")), request_id)
     if "choices" in body:
         return None
     if isinstance(body.get("message"), str) and ("code" in body or "type" in body or body.get("object") == "error"):
-        return _failure(body)
+        return _failure(body, request_id)
     if detail := body.get("detail"):
         return Failure(str(detail))
     return None
 
 
-def _failure(error: Mapping[str, Any]) -> Failure:
+def _failure(error: Mapping[str, Any], request_id: str | None) -> Failure:
     kinds = (_word(error.get(name)) for name in ("type", "status", "code"))
     return Failure(
         str(error.get("message") or ""),
         next((kind for kind in kinds if kind not in (None, "error")), None),
         _code(error.get("code")),
+        request_id,
     )
 
 

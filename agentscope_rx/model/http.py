@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import httpx
 
 from ..errors import ConfigurationError, ModelHTTPError, ModelStreamError, ModelTruncatedError
-from ..stream import LoopLocal
+from ..stream import LoopLocal, SSEParser
 from .failures import Failure, Mask, read_failure
 from .retry import parse_retry_after
 
@@ -183,6 +183,11 @@ async def _beginning(response: httpx.Response) -> bytes:
 
 
 def _parse(body: bytes) -> Failure:
-    with contextlib.suppress(ValueError, RecursionError):
-        return read_failure(json.loads(body)) or Failure()
+    """Read JSON, or an event stream: some servers put even a refusal into one, whatever type they say that it has."""
+    with contextlib.suppress(ModelStreamError):
+        parser = SSEParser()
+        events = [*parser.feed(body), *parser.flush()]
+        for text in (body, *(event.data for event in events)):
+            with contextlib.suppress(ValueError, RecursionError):
+                return read_failure(json.loads(text)) or Failure()
     return Failure()

@@ -27,3 +27,16 @@ def test_extra_fields_win_and_extra_tools_join() -> None:
     assert merged_body(body, {"tools": [{"type": "search"}]})["tools"] == [{"name": "own"}, {"type": "search"}]
     assert merged_body({"model": "m"}, {"tools": [1]}) == {"model": "m", "tools": [1]}
     assert body["tools"] == [{"name": "own"}]
+
+
+def test_extra_fields_join_those_of_a_nested_field() -> None:
+    body = {"model": "m", "options": {"seed": 1, "tools": [1]}, "think": {"low": 1}}
+    extra = {"options": {"seed": 2, "top_k": 3, "tools": [2]}, "think": {"high": 1}}
+    assert merged_body(body, extra, "options") == {
+        "model": "m",
+        "options": {"seed": 2, "top_k": 3, "tools": [1, 2]},
+        "think": {"high": 1},
+    }
+    assert merged_body({}, {"options": {"seed": 2}}, "options") == {"options": {"seed": 2}}
+    assert merged_body(body, {"options": None}, "options")["options"] is None
+    assert body["options"] == {"seed": 1, "tools": [1]}

@@ -545,6 +545,18 @@ def test_an_unreadable_refusal_is_told_by_its_status_and_reason() -> None:
     run(main())
 
 
+def test_a_refusal_in_an_event_is_read_whatever_type_it_says_it_has() -> None:
+    async def main() -> None:
+        said = b'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"code":"Bad","message":"no","request_id":"r-1"}\n\n'
+        async with serving(lambda exchange: exchange.respond(said, 400, "application/json")) as server:
+            error = (await outcome_of(model(server))).error
+            assert isinstance(error, ModelHTTPError)
+            assert (error.status, error.kind) == (400, "Bad")
+            assert str(error).endswith("answered HTTP 400: Bad: no (request r-1)")
+
+    run(main())
+
+
 def test_an_error_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from agentscope_rx.model import http
 
