@@ -1,6 +1,6 @@
 """From what a model says to events: the one place where blocks open and close (law L2).
 
-The rules, of section 2.4 of the second source document, made exact:
+The rules, of section 2.4 of "The event stream protocol" (事件流协议), chapter 02 on AgentScope Python, made exact:
 
 * text closes thinking, thinking closes text, a tool-call piece closes both; data, usage, empty and finish-only
   chunks close nothing; a block that is said to be complete is closed at once;

@@ -4,7 +4,8 @@
 of the message. A slot gathers pieces in a list and joins them when the block is asked for, so n events cost O(n).
 Which slot an event moves, and how, is read from the lifecycle table; gaps are legal, because filters make them.
 
-See "Rebuilding a message from the event stream" in the first source document.
+See "Rebuilding messages from the event stream" in "Messages and events" (消息与事件), a page of the AgentScope Java
+documentation.
 """
 
 from __future__ import annotations
