@@ -1,8 +1,9 @@
 """The events of a reply: small, typed, frozen, one class for each type.
 
 `AgentEvent` is the union of them all, so `isinstance` and an exhaustive `match` with `assert_never` both work. What
-may follow what is written in `lifecycle.py`. See "Events" in "Messages and events" (消息与事件), a page of the AgentScope
-Java documentation, and section 2.3 of "The event stream protocol" (事件流协议), chapter 02 on AgentScope Python.
+may follow what is written in `lifecycle.py`. See "Events" in "Messages and events" (消息与事件), a page of the
+AgentScope Java documentation, and section 2.3 of "The event stream protocol" (事件流协议), chapter 02 on AgentScope
+Python.
 """
 
 from __future__ import annotations

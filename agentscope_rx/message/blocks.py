@@ -1,7 +1,7 @@
 """Content blocks: what a message is made of.
 
-Blocks are frozen; sequences in them are tuples. See "Content blocks" in "Messages and events" (消息与事件), a page of the
-AgentScope Java documentation.
+Blocks are frozen; sequences in them are tuples. See "Content blocks" in "Messages and events" (消息与事件), a page of
+the AgentScope Java documentation.
 
 A block whose main field may be given by position has an `__init__` of its own, marked with pydantic's own
 `__pydantic_base_init__` so that parsing does not go through it.
