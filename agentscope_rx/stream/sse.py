@@ -26,6 +26,7 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = b"\r\n"
 _MAX_RETRY_DIGITS = 15
+_new_tuple = tuple.__new__
 
 
 class ServerSentEvent(NamedTuple):
@@ -81,6 +82,8 @@ class SSEParser:
         """
         if self._failure is not None:
             raise self._failure
+        if (data := self._only_data(chunk)) is not None:
+            return [self._event_of(data)]
         if self._after_cr and chunk:
             self._after_cr = False
             if chunk.startswith(b"\n"):
@@ -126,6 +129,19 @@ class SSEParser:
             self._field(self._take_tail(b""))
         return [self._dispatch(terminated=False)] if self._data else []
 
+    def _only_data(self, chunk: bytes) -> bytes | None:
+        """Return the data of a chunk that is one event of one line; None for any other.
+
+        It saves half the parsing: most servers send each event so, in a chunk of its own.
+        """
+        if not (chunk.startswith(b"data: ") and chunk.endswith(b"\n\n")) or self._size or self._tail or self._after_cr:
+            return None
+        data = chunk[6:-2]
+        if data.find(b"\n") >= 0 or data.find(b"\r") >= 0 or len(chunk) > self._limit:
+            return None
+        self._first_line = False
+        return data
+
     def _take_tail(self, rest: bytes) -> bytes:
         line = b"".join((*self._tail, rest))
         self._tail.clear()
@@ -156,16 +172,15 @@ class SSEParser:
         self._size += len(line)
 
     def _dispatch(self, *, terminated: bool) -> ServerSentEvent:
-        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        event = ServerSentEvent(
-            data.decode("utf-8", "replace"),
-            self._event.decode("utf-8", "replace") if self._event else "message",
-            self.last_event_id,
-            self._retry,
-            terminated,
-        )
+        event = self._event_of(self._data[0] if len(self._data) == 1 else b"\n".join(self._data), terminated)
         self._reset()
         return event
+
+    def _event_of(self, data: bytes, terminated: bool = True) -> ServerSentEvent:
+        text = data.decode("utf-8", "replace")
+        name = self._event.decode("utf-8", "replace") if self._event else "message"
+        # A call of the class would run Python code, which takes as long as the rest.
+        return _new_tuple(ServerSentEvent, (text, name, self.last_event_id, self._retry, terminated))
 
     def _reset(self) -> None:
         self._first_line = False

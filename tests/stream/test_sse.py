@@ -193,6 +193,24 @@ def test_an_event_over_the_limit_is_an_error_after_the_events_before_it(line_end
             parser.feed(b"data: again\n\n")
 
 
+def test_an_event_in_a_chunk_of_its_own_is_no_exception_to_the_rules() -> None:
+    event = b"data: b\n\n"
+    for before, expected in {
+        b"event: x\n": [E("b", "x")],
+        b"id: 7\nretry: 5\n": [E("b", id="7", retry=5)],
+        b"data: a\n": [E("a\nb")],
+        b"data: a\r": [E("a\nb")],
+        b"data: a\r\n\r": [E("a"), E("b")],
+        b"data: a": [E("adata: b")],
+        b"\xef\xbb\xbf": [E("b")],
+    }.items():
+        assert parse([before, event]) == expected, before
+    assert parse([event, b"\xef\xbb\xbf" + event]) == [E("b")]
+    assert parse([event, event], max_event_bytes=9) == [E("b"), E("b")]
+    with pytest.raises(ModelStreamError, match="limit of 6 bytes"):
+        parse([event], max_event_bytes=6)
+
+
 def test_a_line_without_end_does_not_grow_without_end() -> None:
     with pytest.raises(ModelStreamError, match="1000 bytes"):
         parse([b"x"] * 2000, max_event_bytes=1000)
