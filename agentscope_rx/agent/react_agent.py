@@ -23,6 +23,7 @@ from ..stream import Stream, from_async_iterable, using_async
 from ..tools import HasToolGroups, Tool, Toolkit
 from .answers import check_answers
 from .inputs import AgentInput, Given, read_input
+from .output import Output, OutputType, read_output_type, resumed_validator
 from .reply import Reply, Settings
 from .session import Call, Sessions
 from .shutdown import shut_down
@@ -99,7 +100,12 @@ class ReActAgent:
         """Who speaks."""
         return self._settings.name
 
-    def stream_events(self, input: AgentInput = None, context: RuntimeContext | None = None) -> Stream[AgentEvent]:
+    def stream_events(
+        self,
+        input: AgentInput = None,
+        context: RuntimeContext | None = None,
+        output_type: OutputType | None = None,
+    ) -> Stream[AgentEvent]:
         """Answer, event by event. Cold: nothing happens before a subscription, and each one is a call of its own.
 
         Emits AGENT_START; for every iteration MODEL_CALL_START, the blocks as they come, MODEL_CALL_END, and
@@ -112,9 +118,14 @@ class ReActAgent:
             input: A text, a message, several messages; an answer event, several, or a message that holds answers; or
                 None, to run what a stop left pending or to go on from the history as it is.
             context: The session and user, and what the tools may be handed.
+            output_type: The object that the reply must end with: a pydantic model, a dataclass, a TypedDict, or the
+                JSON schema of an object. It is in AGENT_END, and `Msg.structured` returns it. A paused reply that goes
+                on is still asked for what it was asked for.
 
         Raises:
-            ConfigurationError: at once, when the input is none of these.
+            ConfigurationError: at once, when the input is none of these, or `output_type` is the type of no object.
+            MissingExtraError: at once, when `output_type` is a JSON schema and the extra `schema` is not installed.
+            StructuredOutputError: as on_error after the closing events, when the model does not give the object.
             ResumeError: as on_error before any event, when an answer does not fit, or a message comes while tool calls
                 wait for an answer; nothing is changed.
             AgentShuttingDownError: as on_error before any event, after `shutdown`; nothing is changed.
@@ -123,19 +134,28 @@ class ReActAgent:
             StoreError, StateConflictError: as on_error, when the session cannot be loaded or saved.
         """
         given = read_input(input)
+        wanted = None if output_type is None else read_output_type(output_type)
 
         def begin(call: Call, state: AgentState, context: RuntimeContext) -> Reply:
-            answers = check_answers(state.paused, given, self._settings.toolkit, context)
-            return Reply(self, self._settings, call, state, context, given, answers)
+            answers = check_answers(state, given, self._settings.toolkit, context)
+            goes_on = state.paused is not None and not given.messages and given.interrupt is None
+            validator = resumed_validator(wanted, state.paused.output) if state.paused and goes_on else wanted
+            output = None if validator is None else Output(validator, self._settings.model)
+            return Reply(self, self._settings, call, state, context, given, answers, output)
 
         return self._behind_gate(context, begin)
 
-    def call(self, input: AgentInput = None, context: RuntimeContext | None = None) -> Stream[Msg]:
+    def call(
+        self,
+        input: AgentInput = None,
+        context: RuntimeContext | None = None,
+        output_type: OutputType | None = None,
+    ) -> Stream[Msg]:
         """Answer with one message: `await agent.call("hi")`, or `agent.call("hi").run()`.
 
         Emits the message that the events of `stream_events` fold to; takes and raises the same.
         """
-        return self.stream_events(input, context).pipe(to_message())
+        return self.stream_events(input, context, output_type).pipe(to_message())
 
     def observe(self, messages: Msg | Iterable[Msg], context: RuntimeContext | None = None) -> Stream[None]:
         """Put messages into the history without answering, after the calls of the session that came before.

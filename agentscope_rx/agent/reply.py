@@ -25,8 +25,10 @@ from ..event import (
 from ..identity import new_id
 from ..message import (
     AssistantMessage,
+    ContentBlock,
     DataBlock,
     GenerateReason,
+    HintBlock,
     Msg,
     SystemMessage,
     TextBlock,
@@ -52,6 +54,7 @@ from .acting import Turn
 from .answers import Answers
 from .closing import INTERRUPTED, closing_events, interrupted_message, result_events, unanswered_calls
 from .inputs import Given
+from .output import Output
 from .publication import Publication
 from .reasoning import model_call_events
 from .session import Call, Interrupted
@@ -63,6 +66,7 @@ _Stages: TypeAlias = Generator["Observable[AgentEvent] | AgentEvent", Any, Gener
 _EMPTY_RESPONSE = "Your last response was empty. Answer the user, or call a tool."
 _SUMMARISE = "The limit of iterations is reached. Answer the user now, with what you have found out so far."
 _CUT_OFF = "The tool call was not run, because the output was cut off at the token limit."
+_ANSWERED = "The tool call was not run, because the answer was given beside it."
 _NO_TOOLS = "The tool call was not run, because the limit of iterations is reached."
 
 _DELIBERATE = {FinishReason.REFUSAL, FinishReason.CONTENT_FILTER}
@@ -101,6 +105,7 @@ class Reply:
         context: RuntimeContext,
         given: Given,
         answers: Answers,
+        output: Output | None = None,
     ) -> None:
         self._settings = settings
         self._session = call.session
@@ -108,6 +113,7 @@ class Reply:
         self._context = context
         self._given = given
         self._answers = answers
+        self._output = output
         self._cut = call.cut
         self._messages = given.messages
         if given.messages and state.paused is not None:
@@ -161,6 +167,7 @@ class Reply:
                 last_seq=self._publication.builder.last_seq,
                 turn=self._turn,
                 denied_by_user=self._denied_by_user,
+                output=None if self._output is None else self._output.format,
             )
         else:
             state.paused = None
@@ -184,7 +191,8 @@ class Reply:
             yield from closing_events(self._publication.builder, INTERRUPTED)
             reason = GenerateReason.INTERRUPTED
         self._cut.disarm()
-        yield AgentEndEvent(reply_id=self._reply_id, generate_reason=reason, seq=0)
+        value = None if self._output is None else self._output.value
+        yield AgentEndEvent(reply_id=self._reply_id, generate_reason=reason, structured_output=value, seq=0)
 
     def _check_started(self) -> None:
         if self._publication.builder.reply_id is None:
@@ -220,15 +228,14 @@ class Reply:
             if self._iteration == self._settings.max_iters:
                 return (yield from self._summary())
             self._iteration += 1
-            yield from self._reasoning(with_tools=True)
-            calls = self._unanswered_calls()
+            calls = yield from self._reasoning(self._equipped())
             self._turn, self._denied_by_user = tuple(call.id for call in calls), False
-            if calls and self._publication.finish_reason is FinishReason.LENGTH:
-                yield from self._refuse(calls, _CUT_OFF)
             if (stop := self._publication.stop) is not None:
                 return stop.generate_reason
             if calls or self._publication.finish_reason is FinishReason.PAUSE:
                 continue
+            if self._output is not None:
+                return (yield from self._answer_with(self._output))
             if not self._is_empty() or self._retried_empty:
                 return GenerateReason.MODEL_STOP
             self._retried_empty = True
@@ -237,10 +244,27 @@ class Reply:
     def _summary(self) -> _Stages:
         limit = self._settings.max_iters
         yield ExceedMaxItersEvent(reply_id=self._reply_id, max_iters=limit, current_iter=limit, seq=0)
-        yield self._hint(_SUMMARISE, "max_iterations")
-        yield from self._reasoning(with_tools=False)
-        yield from self._refuse(self._unanswered_calls(), _NO_TOOLS)
+        if self._output is None:
+            yield self._hint(_SUMMARISE, "max_iterations")
+            calls = yield from self._reasoning(Toolkit(), last=True)
+            yield from self._refuse(calls, _NO_TOOLS)
+        else:
+            yield from self._answer_with(self._output)
         return GenerateReason.MAX_ITERATIONS
+
+    def _answer_with(self, output: Output) -> _Stages:
+        """Bring the reply to the object that it must end with: it may be what was said last, else it is asked for."""
+        output.read(self._said_last())
+        while output.value is None:
+            yield self._hint(output.ask(), "structured_output")
+            yield from self._reasoning(output.last_tools(), last=True)
+            if (stop := self._publication.stop) is not None:
+                return stop.generate_reason
+            if not (calls := self._unanswered_calls()):
+                output.read(self._said_last())
+            elif (reason := (yield from self._acting(calls))) is not None:
+                return reason
+        return GenerateReason.STRUCTURED_OUTPUT
 
     def _refuse(self, calls: Sequence[ToolUseBlock], why: str) -> Generator[AgentEvent, Any, None]:
         for call in calls:
@@ -251,16 +275,24 @@ class Reply:
 
     # ------------------------------------------------------------------------------------------------ reasoning
 
-    def _reasoning(self, with_tools: bool) -> Generator[Observable[AgentEvent] | AgentEvent, Any, None]:
+    def _reasoning(
+        self, toolkit: Toolkit, last: bool = False
+    ) -> Generator[Observable[AgentEvent] | AgentEvent, Any, list[ToolUseBlock]]:
+        """Ask the model, for the `last` time or in a round; returns the calls that it wants made."""
         yield from self._session.take_hints(self._reply_id)
-        settings = self._settings
-        input = ReasoningInput(
-            messages=self._conversation(),
-            tools=settings.toolkit.equipped(self._context).schemas(self._context) if with_tools else (),
-            options=settings.options,
-            iteration=self._iteration + (not with_tools),
-        )
+        tools, options = toolkit.schemas(self._context), self._settings.options
+        if self._output is not None:
+            options = self._output.options(options, has_tools=bool(tools), last=last)
+        input = ReasoningInput(self._conversation(), tools, options, self._iteration + last)
         yield from self._stage(lambda: self._reason(input), "on_reasoning", "on_model_call")
+        calls = self._unanswered_calls()
+        if calls and self._publication.finish_reason is FinishReason.LENGTH:
+            yield from self._refuse(calls, _CUT_OFF)
+        return calls
+
+    def _equipped(self) -> Toolkit:
+        toolkit = self._settings.toolkit.equipped(self._context)
+        return toolkit if self._output is None else self._output.equip(toolkit)
 
     def _reason_once(self, input: ReasoningInput) -> Observable[AgentEvent]:
         stage: Observable[AgentEvent] = self._call_model(
@@ -281,6 +313,9 @@ class Reply:
         """Bring the calls of the turn to an end; returns why the reply stops there, None when it goes on."""
         yield from self._stage(lambda: self._act(ActingInput(tuple(calls))), "on_acting", "on_tool_call")
         self._answers = Answers()
+        if self._output is not None and self._output.value is not None:
+            yield from self._refuse(self._unanswered_calls(), _ANSWERED)
+            return GenerateReason.STRUCTURED_OUTPUT
         if (stop := self._publication.stop) is not None:
             return stop.generate_reason
         states = {call.state for call in self._unanswered_calls()}
@@ -299,7 +334,7 @@ class Reply:
     def _act_once(self, input: ActingInput) -> Observable[AgentEvent]:
         turn = Turn(
             reply_id=self._reply_id,
-            toolkit=self._settings.toolkit.equipped(self._context),
+            toolkit=self._equipped(),
             engine=PermissionEngine(self._state.permission),
             context=self._context,
             answers=self._answers,
@@ -362,12 +397,19 @@ class Reply:
         """Whether the model has said nothing since the last tool result or hint that it was given."""
         if self._publication.finish_reason in _DELIBERATE:
             return False
-        for block in reversed(self._message().content):
-            if isinstance(block, DataBlock) or (isinstance(block, TextBlock) and block.text.strip()):
-                return False
-            if not isinstance(block, TextBlock) and block.type in ("hint", "tool_result"):
-                break
-        return True
+        return not any(
+            isinstance(block, DataBlock) or (isinstance(block, TextBlock) and block.text.strip())
+            for block in self._last_turn()
+        )
+
+    def _said_last(self) -> str:
+        return "".join(block.text for block in self._last_turn() if isinstance(block, TextBlock))
+
+    def _last_turn(self) -> list[ContentBlock]:
+        """What the model has said since the last tool result or hint that it was given."""
+        content = self._message().content
+        given = (index for index, block in enumerate(content, 1) if isinstance(block, ToolResultBlock | HintBlock))
+        return list(content[max(given, default=0) :])
 
 
 def _give_up(state: AgentState, paused: PausedReply) -> None:

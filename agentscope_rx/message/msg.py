@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ModelWrapValidatorHandler, model_validator
+from pydantic import BaseModel, Field, ModelWrapValidatorHandler, TypeAdapter, model_validator
 
 from ..identity import UtcDatetime, new_id, now
 from .blocks import (
@@ -25,7 +25,7 @@ from .states import GenerateReason, MsgRole
 __all__ = ["AssistantMessage", "ChatUsage", "Msg", "SystemMessage", "ToolResultMessage", "UserMessage"]
 
 B = TypeVar("B", bound=BaseModel)
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 class ChatUsage(FrozenModel):
@@ -142,18 +142,18 @@ class Msg(FrozenModel):
         blocks = _as_blocks(content[0] if len(content) == 1 else content)
         return type(self).model_validate({**self.__dict__, "content": blocks})
 
-    def structured(self, model: type[M]) -> M:
-        """Return `structured_output` as an instance of `model`.
+    def structured(self, output_type: type[T]) -> T:
+        """Return `structured_output` as an instance of a type: a pydantic model, a dataclass or a TypedDict.
 
         Raises:
             ValueError: the message has no structured output.
-            pydantic.ValidationError: the output does not fit `model`.
+            pydantic.ValidationError: the output does not fit the type.
         """
         if self.structured_output is None:
             raise ValueError(
-                f"message {self.id} has no structured output; ask for one with call(..., output_type={model.__name__})"
+                f"message {self.id} has no structured output; ask for one with call(..., output_type={output_type.__name__})"
             )
-        return model.model_validate(self.structured_output)
+        return TypeAdapter(output_type).validate_python(self.structured_output)
 
 
 # Type checkers give every subclass of a model a constructor of its own, by keywords; so each says what it really takes.

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..message import AssistantMessage, Msg
 from ..message.frozen import FrozenModel
+from ..model import OutputFormat
 from ..permission import PermissionContext
 
 __all__ = ["AgentState", "ContextCut", "PausedReply"]
@@ -27,6 +28,8 @@ class PausedReply(FrozenModel):
     """The tool calls of the turn that is not finished."""
     denied_by_user: bool = False
     """Whether a person has denied a call of that turn."""
+    output: OutputFormat | None = None
+    """The object that the reply must end with, None when it need not."""
 
 
 class ContextCut(FrozenModel):
