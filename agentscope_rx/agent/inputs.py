@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pydantic import ValidationError
-
-from ..errors import ConfigurationError, ResumeError
-from ..event import ConfirmResult, ExternalExecutionResultEvent, UserConfirmResultEvent, UserInterruptEvent
+from ..errors import ConfigurationError, RemoteProtocolError, ResumeError
+from ..event import (
+    ConfirmResult,
+    Dialect,
+    ExternalExecutionResultEvent,
+    UserConfirmResultEvent,
+    UserInterruptEvent,
+    decode,
+)
 from ..message import Msg, MsgRole, ToolResultBlock, UserMessage
 
 __all__ = ["AgentInput", "Answer", "Given", "read_input"]
@@ -111,25 +115,17 @@ def _confirm_result(item: Any) -> ConfirmResult:
     """Read a ConfirmResult from its JSON, in this package's form or in that of AgentScope Java or Python."""
     if not isinstance(item, Mapping):
         raise ResumeError(f"{CONFIRM_RESULTS} holds ConfirmResults or their JSON: got {type(item).__name__}")
-    call = item.get("tool_call", item.get("toolCall"))
-    if isinstance(call, Mapping):
-        call = {**call, "type": "tool_use", "metadata": call.get("metadata") or None}
-        written = call.get("input")
-        if "raw_input" not in call:
-            call["raw_input"] = call.get("content") or (written if isinstance(written, str) else "")
-        if isinstance(written, str):
-            call["input"] = _object(written)
+    key = "confirmResults" if _dialect(item) == "java" else "confirm_results"
     try:
-        return ConfirmResult.model_validate(
-            {**item, "tool_call": call, "rules": item.get("rules") or (), "reason": item.get("reason")}
-        )
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
-        raise ResumeError(f"an answer in {CONFIRM_RESULTS} is malformed, first at {where or 'its top'}") from error
+        event = decode({"type": "USER_CONFIRM_RESULT", "reply_id": "", key: [item]}, _dialect(item))
+    except RemoteProtocolError as error:
+        raise ResumeError(f"an answer in {CONFIRM_RESULTS} is malformed: {error}") from error
+    assert isinstance(event, UserConfirmResultEvent)
+    return event.confirm_results[0]
 
 
-def _object(raw: str) -> Any:
-    try:
-        return json.loads(raw or "{}")
-    except ValueError:
-        return {}
+def _dialect(item: Mapping[str, Any]) -> Dialect:
+    if "toolCall" in item:
+        return "java"
+    call = item.get("tool_call")
+    return "native" if isinstance(call, Mapping) and "raw_input" in call else "python"

@@ -397,6 +397,23 @@ def test_an_answer_may_be_an_event_or_a_message_in_any_form(answer: Callable[[An
     assert outbox.sent == ["ann"]
 
 
+def test_j15_an_edited_input_in_json_is_what_runs_and_what_is_kept() -> None:
+    edits = {
+        "java": {"toolCall": {"type": "tool_use", "input": {"to": "bob"}, "content": '{"to": "ann"}'}},
+        "python": {"tool_call": {"type": "tool_call", "input": '{"to": "bob"}'}},
+        "native": {"tool_call": {"type": "tool_use", "input": {"to": "bob"}, "raw_input": '{"to": "bob"}'}},
+    }
+    for form, edit in edits.items():
+        agent, _, outbox = parked(tool_call("send", {"to": "ann"}))
+        [call] = require(run(collect(agent, "go"))).tool_calls
+        [(key, fields)] = edit.items()
+        answer = {"confirmed": True, key: {"id": call.id, "name": call.name, **fields}}
+        events = run(collect(agent, UserMessage(content="ok", metadata={"agentscope_confirm_results": [answer]})))
+        assert outbox.sent == ["bob"], form
+        [kept] = events[-2].result.get_content_blocks(ToolUseBlock)  # type: ignore[union-attr]
+        assert (kept.input, json.loads(kept.raw_input)) == ({"to": "bob"}, {"to": "bob"}), form
+
+
 def test_j14_answers_survive_json() -> None:
     agent, _, outbox = parked(tool_call("send", {"to": "ann"}))
     event = require(run(collect(agent, "go")))
