@@ -70,12 +70,7 @@ class Chain:
     def system_prompt(self, agent: AgentLike, context: RuntimeContext, prompt: str) -> str:
         """Return the prompt as the middlewares leave it."""
         for label, change in self._prompts:
-            try:
-                prompt = change(agent, context, prompt)
-            except AgentScopeError:
-                raise
-            except Exception as error:
-                raise MiddlewareError(f"{label} raised {type(error).__name__}") from error
+            prompt = _blaming(label, change, agent, context, prompt)
             if not isinstance(prompt, str):
                 raise MiddlewareError(f"{label} returns the prompt, a str: got {type(prompt).__name__}")
         return prompt
@@ -110,12 +105,17 @@ def _operate(
 def _enter(
     label: str, hook: Callable[..., Any], agent: AgentLike, context: RuntimeContext, next: Next[Any], input: Any
 ) -> Observable[AgentEvent]:
+    stage = _blaming(label, hook, agent, context, input, next)
+    if not isinstance(stage, Observable):
+        raise MiddlewareError(f"{label} returns an Observable of events: got {type(stage).__name__}")
+    return stage
+
+
+def _blaming(label: str, hook: Callable[..., Any], *args: Any) -> Any:
+    """Call a hook; what it raises is its own."""
     try:
-        stage = hook(agent, context, input, next)
+        return hook(*args)
     except AgentScopeError:
         raise
     except Exception as error:
         raise MiddlewareError(f"{label} raised {type(error).__name__}") from error
-    if not isinstance(stage, Observable):
-        raise MiddlewareError(f"{label} returns an Observable of events: got {type(stage).__name__}")
-    return stage
