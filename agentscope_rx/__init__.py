@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     from .model import (
         AnthropicModel as AnthropicModel,
         ChatModel as ChatModel,
+        GeminiModel as GeminiModel,
         LocalModel as LocalModel,
         ModelChunk as ModelChunk,
         ModelOptions as ModelOptions,
@@ -252,6 +253,7 @@ __all__ = [
     "FinishReason",
     "FunctionTool",
     "Gate",
+    "GeminiModel",
     "GenerateReason",
     "HintBlock",
     "HintBlockEvent",

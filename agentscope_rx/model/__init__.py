@@ -28,6 +28,7 @@ from .types import (
 
 if TYPE_CHECKING:
     from .anthropic import AnthropicModel
+    from .gemini import GeminiModel
     from .local import LocalModel
     from .openai_chat import OpenAIChatModel
     from .openai_responses import OpenAIResponsesModel
@@ -41,6 +42,7 @@ __all__ = [
     "ChatModel",
     "DataPiece",
     "FinishPiece",
+    "GeminiModel",
     "LocalModel",
     "ModelChunk",
     "ModelOptions",
@@ -63,6 +65,7 @@ __all__ = [
 
 _LAZY = {
     "AnthropicModel": ".anthropic",
+    "GeminiModel": ".gemini",
     "NO_RETRY": ".retry",
     "LocalModel": ".local",
     "OpenAIChatModel": ".openai_chat",

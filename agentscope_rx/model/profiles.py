@@ -158,6 +158,7 @@ GEMINI = ProviderProfile(
     base_url="https://generativelanguage.googleapis.com",
     key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     url_variables=("GOOGLE_GEMINI_BASE_URL",),
+    output=OutputSupport.ALONE,
 )
 """Google, whose Gemini API is a protocol of its own."""
 

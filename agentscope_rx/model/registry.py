@@ -20,8 +20,9 @@ def resolve_model(model: str | ChatModel, **settings: Any) -> ChatModel:
 
     Args:
         model: `provider:name`, where the name may hold colons: `openai:gpt-4o-mini`, `openai-responses:gpt-5`,
-            `anthropic:claude-sonnet-4-5`, `deepseek:deepseek-chat`, `dashscope:qwen-plus`, `ollama:qwen3:0.6b`,
-            `local:smollm2`. Any other server is reached with the provider whose protocol it speaks, and a `base_url`.
+            `anthropic:claude-sonnet-4-5`, `gemini:gemini-2.5-flash`, `deepseek:deepseek-chat`, `dashscope:qwen-plus`,
+            `ollama:qwen3:0.6b`, `local:smollm2`. Any other server is reached with the provider whose protocol it
+            speaks, and a `base_url`.
         settings: passed on to the model: `api_key`, `base_url`, `options`, `retry`, `stall_timeout`, `http_client`.
             What is not given comes from the environment variables of the provider.
 
@@ -62,6 +63,7 @@ def _adapter(module: str, cls: str) -> Callable[..., ChatModel]:
 _PROVIDERS: dict[str, Callable[..., ChatModel]] = {
     **{name: partial(OpenAIChatModel, profile=profile) for name, profile in PROFILES.items()},
     "anthropic": _adapter(".anthropic", "AnthropicModel"),
+    "gemini": _adapter(".gemini", "GeminiModel"),
     "openai-responses": _adapter(".openai_responses", "OpenAIResponsesModel"),
     "local": _adapter(".local", "LocalModel"),
 }

@@ -278,3 +278,155 @@ CHAT: tuple[Rule, ...] = (
     chat_calls_have_an_object_as_arguments,
     chat_calls_are_answered_at_once_and_in_order,
 )
+
+
+# ---------------------------------------------------------------------------------------------------------- Gemini
+
+PART_KINDS = frozenset(
+    ("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult",
+     "toolCall", "toolResponse")
+)  # fmt: skip
+FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+SCHEMA_WORDS = frozenset(
+    ("type", "format", "description", "default", "enum", "items", "prefixItems", "minItems", "maxItems", "uniqueItems",
+     "minimum", "maximum", "minLength", "maxLength", "pattern", "properties", "additionalProperties", "required",
+     "propertyOrdering", "minProperties", "maxProperties", "anyOf", "oneOf", "$ref", "$defs")
+)  # fmt: skip
+
+
+def _parts(body: Body, kind: str) -> list[Any]:
+    return [part[kind] for content in body["contents"] for part in content["parts"] if kind in part]
+
+
+def _functions(body: Body) -> list[dict[str, Any]]:
+    return [function for tool in body.get("tools", ()) for function in tool.get("functionDeclarations", ())]
+
+
+def contents_alternate_and_the_user_has_the_first_and_the_last_word(body: Body) -> Iterator[Any]:
+    roles = [content["role"] for content in body["contents"]]
+    if roles != [("user", "model")[place % 2] for place in range(len(roles))] or len(roles) % 2 == 0:
+        yield roles
+    yield from (content for content in body["contents"] if not content["parts"])
+
+
+def a_part_says_one_thing_and_in_the_right_place(body: Body) -> Iterator[Any]:
+    for content in [*body["contents"], {"role": "system", **body.get("systemInstruction", {"parts": []})}]:
+        others = {"user": ("functionCall", "thought"), "model": ("functionResponse",), "system": PART_KINDS - {"text"}}
+        for part in content["parts"]:
+            if len(PART_KINDS & part.keys()) != 1 or any(kind in part for kind in others[content["role"]]):
+                yield part
+
+
+def no_content_is_nothing_but_thoughts(body: Body) -> Iterator[Any]:
+    yield from (content for content in body["contents"] if all(part.get("thought") for part in content["parts"]))
+
+
+def functions_are_named_and_have_an_object_as_arguments(body: Body) -> Iterator[Any]:
+    for call in _parts(body, "functionCall"):
+        if not (FUNCTION_NAME.fullmatch(call["name"]) and isinstance(call["args"], dict)):
+            yield call
+    yield from (function for function in _functions(body) if not FUNCTION_NAME.fullmatch(function["name"]))
+
+
+def every_function_call_is_answered_first_thing_in_the_next_content(body: Body) -> Iterator[Any]:
+    """As many answers as calls, and of the same names and ids; no two calls of a content have the same id."""
+    contents = [*body["contents"], {"role": "model", "parts": []}]
+    for content, following in pairwise([{"role": "user", "parts": []}, *contents]):
+        calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
+        answers = [part["functionResponse"] for part in following["parts"] if "functionResponse" in part]
+        asked = [(call["name"], call.get("id")) for call in calls]
+        ids = [id for _, id in asked if id is not None]
+        first = following["parts"][: len(answers)]
+        in_place = len(set(ids)) == len(ids) and all("functionResponse" in part for part in first)
+        if asked != [(answer["name"], answer.get("id")) for answer in answers] or not in_place:
+            yield calls, following
+
+
+def results_of_functions_are_objects(body: Body) -> Iterator[Any]:
+    for answer in _parts(body, "functionResponse"):
+        if not isinstance(answer["response"], dict) or not answer["response"].keys() <= {"output", "error"}:
+            yield answer
+
+
+def proofs_are_base64(body: Body) -> Iterator[Any]:
+    for content in body["contents"]:
+        for part in content["parts"]:
+            proof = part.get("thoughtSignature", "skip_thought_signature_validator")
+            if not re.fullmatch(r"([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?", proof) or not proof:
+                yield part
+
+
+def work_of_the_provider_has_come_to_something(body: Body) -> Iterator[Any]:
+    for work, result in (("executableCode", "codeExecutionResult"), ("toolCall", "toolResponse")):
+        done = {item.get("id") for item in _parts(body, work)}
+        yield from done ^ {item.get("id") for item in _parts(body, result)}
+
+
+def functions_that_were_called_are_declared(body: Body) -> Iterator[Any]:
+    if _parts(body, "functionCall") and not _functions(body):
+        yield "no functions"
+
+
+def calling_is_of_declared_functions(body: Body) -> Iterator[Any]:
+    calling = body.get("toolConfig", {}).get("functionCallingConfig", {})
+    allowed = calling.get("allowedFunctionNames", ())
+    names = {function["name"] for function in _functions(body)}
+    if calling and (not names or calling["mode"] not in ("AUTO", "ANY", "NONE") or not names.issuperset(allowed)):
+        yield calling
+    if allowed and calling["mode"] != "ANY":
+        yield calling
+
+
+def schemas_are_of_known_words(body: Body) -> Iterator[Any]:
+    def check(schema: Any) -> Iterator[Any]:
+        if not isinstance(schema, dict):
+            return
+        if not schema.keys() <= SCHEMA_WORDS or (
+            "$ref" in schema and schema.keys() - {"$ref", "description", "default"}
+        ):
+            yield schema
+        named = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+        for part in [*named, *schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("prefixItems", ()),
+                     schema.get("items"), schema.get("additionalProperties")]:  # fmt: skip
+            yield from check(part)
+
+    for function in _functions(body):
+        if "parameters" in function:
+            yield function
+        yield from check(function.get("parametersJsonSchema"))
+
+
+def thinking_is_told_in_one_way(body: Body) -> Iterator[Any]:
+    thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+    if {"thinkingLevel", "thinkingBudget"} <= thinking.keys():
+        yield thinking
+
+
+def the_first_call_of_a_content_is_proven(body: Body) -> Iterator[Any]:
+    for content in body["contents"]:
+        first = next((part for part in content["parts"] if "functionCall" in part), {"thoughtSignature": ""})
+        if "thoughtSignature" not in first:
+            yield first
+
+
+def results_of_functions_hold_no_media(body: Body) -> Iterator[Any]:
+    yield from (answer for answer in _parts(body, "functionResponse") if "parts" in answer)
+
+
+_GEMINI: tuple[Rule, ...] = (
+    contents_alternate_and_the_user_has_the_first_and_the_last_word,
+    a_part_says_one_thing_and_in_the_right_place,
+    no_content_is_nothing_but_thoughts,
+    functions_are_named_and_have_an_object_as_arguments,
+    every_function_call_is_answered_first_thing_in_the_next_content,
+    results_of_functions_are_objects,
+    proofs_are_base64,
+    work_of_the_provider_has_come_to_something,
+    functions_that_were_called_are_declared,
+    calling_is_of_declared_functions,
+    schemas_are_of_known_words,
+    thinking_is_told_in_one_way,
+)
+GEMINI_2: tuple[Rule, ...] = (*_GEMINI, results_of_functions_hold_no_media)
+GEMINI: tuple[Rule, ...] = (*_GEMINI, the_first_call_of_a_content_is_proven)
+"""Of the models since Gemini 3."""

@@ -81,7 +81,7 @@ def test_a_model_is_returned_as_it_is() -> None:
 
 @pytest.mark.parametrize("model_id", ["", "gpt-4o", "openai:", ":x", "OpenAI:x", "mystery:x"])
 def test_what_is_no_id_is_refused_with_the_known_providers(model_id: str) -> None:
-    with pytest.raises(ConfigurationError, match="dashscope, deepseek, local, ollama, openai"):
+    with pytest.raises(ConfigurationError, match=r"anthropic, dashscope.*, deepseek, gemini, local, ollama.*, openai"):
         resolve_model(model_id)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .rules import ANTHROPIC, CHAT, RESPONSES, Rule, violations
+from .rules import ANTHROPIC, CHAT, GEMINI, GEMINI_2, RESPONSES, Rule, violations
 
 TEXT = {"type": "text", "text": "t"}
 CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
@@ -126,12 +126,106 @@ BROKEN_CHAT: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+SAYS = {"text": "t"}
+ASKS = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "dDE="}
+ANSWERS = {"functionResponse": {"name": "f", "response": {"output": "o"}}}
+THINKS = {"text": "t", "thought": True}
+FUNCTIONS = [{"functionDeclarations": [{"name": "f"}]}]
+
+
+def gemini(*parts: Any, **more: Any) -> dict[str, Any]:
+    """A conversation: each argument is the list of parts of one content, the user's first."""
+    contents = [{"role": ("user", "model")[n % 2], "parts": list(said)} for n, said in enumerate(parts)]
+    return {"contents": contents, "tools": FUNCTIONS, **more}
+
+
+def asked(**call: Any) -> dict[str, Any]:
+    return {**ASKS, "functionCall": {**ASKS["functionCall"], **call}}
+
+
+def declared(**function: Any) -> dict[str, Any]:
+    return gemini([SAYS], tools=[{"functionDeclarations": [{"name": "f", **function}]}])
+
+
+def takes(**schema: Any) -> dict[str, Any]:
+    return declared(parametersJsonSchema={"properties": {"p": {"anyOf": [{"items": schema}]}}})
+
+
+BROKEN_GEMINI: dict[str, list[dict[str, Any]]] = {
+    "contents_alternate_and_the_user_has_the_first_and_the_last_word": [
+        gemini(),
+        gemini([SAYS], [SAYS]),
+        gemini([SAYS], [], [SAYS]),
+        {"contents": [{"role": "model", "parts": [SAYS]}]},
+        {"contents": [{"role": "user", "parts": [SAYS]}] * 3},
+    ],
+    "a_part_says_one_thing_and_in_the_right_place": [
+        gemini([{}]),
+        gemini([{"thoughtSignature": "dDE="}]),
+        gemini([{**SAYS, **ANSWERS}]),
+        gemini([ASKS]),
+        gemini([THINKS]),
+        gemini([SAYS], [ANSWERS], [SAYS]),
+        gemini([SAYS], systemInstruction={"parts": [{"inlineData": {}}]}),
+    ],
+    "no_content_is_nothing_but_thoughts": [gemini([SAYS], [THINKS], [SAYS])],
+    "functions_are_named_and_have_an_object_as_arguments": [
+        *(gemini([SAYS], [asked(**wrong)], [ANSWERS]) for wrong in ({"name": ""}, {"name": "2"}, {"args": "{}"})),
+        declared(name="a b"),
+    ],
+    "every_function_call_is_answered_first_thing_in_the_next_content": [
+        gemini([SAYS], [ASKS], [SAYS]),
+        gemini([SAYS], [ASKS], [SAYS, ANSWERS]),
+        gemini([SAYS], [ASKS, ASKS], [ANSWERS]),
+        gemini([SAYS], [SAYS], [ANSWERS]),
+        gemini([ANSWERS]),
+        gemini([SAYS], [asked(name="g")], [ANSWERS]),
+        gemini([SAYS], [asked(id="a")], [ANSWERS]),
+        gemini([SAYS], [ASKS], [{"functionResponse": {**ANSWERS["functionResponse"], "id": "a"}}]),
+        gemini([SAYS], [asked(id="a")] * 2, [{"functionResponse": {**ANSWERS["functionResponse"], "id": "a"}}] * 2),
+    ],
+    "results_of_functions_are_objects": [
+        gemini([{"functionResponse": {"name": "f", "response": response}}]) for response in ("o", {"result": "o"})
+    ],
+    "proofs_are_base64": [gemini([SAYS], [{**SAYS, "thoughtSignature": proof}], [SAYS]) for proof in ("", "s", "a b=")],
+    "work_of_the_provider_has_come_to_something": [
+        gemini([SAYS], [{"executableCode": {}}], [SAYS]),
+        gemini([SAYS], [{"codeExecutionResult": {}}], [SAYS]),
+        gemini([SAYS], [{"toolCall": {"id": "a"}}, {"toolResponse": {"id": "b"}}], [SAYS]),
+    ],
+    "functions_that_were_called_are_declared": [gemini([SAYS], [ASKS], [ANSWERS], tools=[{"googleSearch": {}}])],
+    "calling_is_of_declared_functions": [
+        gemini([SAYS], toolConfig={"functionCallingConfig": {"mode": "ANY"}}, tools=[]),
+        gemini([SAYS], toolConfig={"functionCallingConfig": {"mode": "any"}}),
+        gemini([SAYS], toolConfig={"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["g"]}}),
+        gemini([SAYS], toolConfig={"functionCallingConfig": {"mode": "AUTO", "allowedFunctionNames": ["f"]}}),
+    ],
+    "schemas_are_of_known_words": [
+        declared(parameters={"type": "object"}),
+        takes(const=1),
+        takes(**{"$ref": "#/$defs/X", "type": "object"}),
+        declared(parametersJsonSchema={"$defs": {"X": {"title": "X"}}}),
+    ],
+    "thinking_is_told_in_one_way": [
+        gemini([SAYS], generationConfig={"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}})
+    ],
+    "the_first_call_of_a_content_is_proven": [
+        gemini([SAYS], [{"functionCall": ASKS["functionCall"]}, ASKS], [ANSWERS, ANSWERS])
+    ],
+    "results_of_functions_hold_no_media": [gemini([{"functionResponse": {"name": "f", "response": {}, "parts": []}}])],
+}
+
 
 @pytest.mark.parametrize(
     ("rule", "broken"),
     [
         pytest.param(rule, body, id=f"{rule.__name__} {number}")
-        for rules, broken in ((ANTHROPIC, BROKEN_MESSAGES), (RESPONSES, BROKEN_RESPONSES), (CHAT, BROKEN_CHAT))
+        for rules, broken in (
+            (ANTHROPIC, BROKEN_MESSAGES),
+            (RESPONSES, BROKEN_RESPONSES),
+            (CHAT, BROKEN_CHAT),
+            (dict.fromkeys((*GEMINI, *GEMINI_2)), BROKEN_GEMINI),
+        )
         for rule in rules
         for number, body in enumerate(broken[rule.__name__])
     ],
@@ -145,3 +239,6 @@ def test_what_breaks_no_rule_is_accepted() -> None:
     assert violations(ANTHROPIC, body) == []
     assert violations(ANTHROPIC, messages(told(TEXT), said(TEXT, SEARCH))) == []
     assert violations(RESPONSES, responses(REASONING, MESSAGE, FUNCTION, OUTPUT)) == []
+    proven = [THINKS, {**SAYS, "thoughtSignature": "dDE="}, ASKS, {"functionCall": ASKS["functionCall"]}]
+    for rules in (GEMINI, GEMINI_2):
+        assert violations(rules, gemini([SAYS], proven, [ANSWERS, ANSWERS, SAYS])) == []
