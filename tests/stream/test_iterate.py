@@ -5,7 +5,7 @@ import gc
 import threading
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,34 +14,10 @@ from reactivex import operators as ops
 from reactivex.subject import Subject
 
 from agentscope_rx.errors import BufferOverflowError, ConfigurationError, StreamCancelled
-from agentscope_rx.stream import Stream, StreamStatistics, from_async_iterable
+from agentscope_rx.stream import Stream, StreamStatistics
 
+from .sources import Source
 from .watching import other_tasks, run, until
-
-
-class Source:
-    """An async source that writes down how far it has been pulled, and when it has been left."""
-
-    def __init__(self, n: int = 1_000_000, *, idle: bool = False) -> None:
-        self.n = n
-        self.idle = idle
-        self.pulled = 0
-        self.left = False
-
-    def stream(self) -> Stream[int]:
-        return from_async_iterable(self._items)
-
-    async def _items(self) -> AsyncIterator[int]:
-        try:
-            for i in range(self.n):
-                self.pulled += 1
-                yield i
-            if self.idle:
-                await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0.002)
-            self.left = True
-
 
 # -------------------------------------------------------------------------------------------------- the usual course
 
@@ -139,7 +115,7 @@ def test_a_loop_over_an_iterator_can_be_continued() -> None:
 
 def test_leaving_async_with_waits_for_the_cleanup() -> None:
     async def main() -> None:
-        source = Source()
+        source = Source(1_000_000)
         async with source.stream().iterate() as iterator:
             assert await anext(iterator) == 0
         assert source.left
@@ -150,7 +126,7 @@ def test_leaving_async_with_waits_for_the_cleanup() -> None:
 
 def test_b7_78_breaking_out_of_the_loop_disposes_the_source() -> None:
     async def main() -> None:
-        source = Source()
+        source = Source(1_000_000)
         async for item in source.stream():
             if item == 3:
                 break
@@ -162,7 +138,7 @@ def test_b7_78_breaking_out_of_the_loop_disposes_the_source() -> None:
 
 def test_an_exception_in_the_loop_body_disposes_the_source() -> None:
     async def main() -> None:
-        source = Source()
+        source = Source(1_000_000)
 
         async def consume() -> None:
             async for _ in source.stream():
@@ -247,7 +223,7 @@ def test_b7_72_a_timeout_around_the_loop_stops_the_source() -> None:
 
 def test_closing_drops_what_is_buffered_and_ends_the_iteration() -> None:
     async def main() -> None:
-        iterator = Source().stream().iterate()
+        iterator = Source(1_000_000).stream().iterate()
         assert await anext(iterator) == 0
         await asyncio.sleep(0.001)
         assert iterator.statistics().buffered > 0
@@ -261,7 +237,7 @@ def test_closing_drops_what_is_buffered_and_ends_the_iteration() -> None:
 
 def test_closing_an_iterator_that_never_began_does_nothing() -> None:
     async def main() -> None:
-        source = Source()
+        source = Source(1_000_000)
         await source.stream().iterate().aclose()
         async with source.stream().iterate():
             pass

@@ -5,6 +5,7 @@ import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +26,7 @@ from agentscope_rx.stream import (
     using_async,
 )
 
+from .sources import pumped
 from .watching import Watcher, other_tasks, reports, run, until, wait_for
 
 
@@ -52,20 +54,7 @@ class Resource:
         return self.suppress
 
 
-def pump(*items: Any, log: list[Any] | None = None, idle: bool = False) -> Stream[Any]:
-    async def source() -> AsyncIterator[Any]:
-        try:
-            for item in items:
-                await asyncio.sleep(0)
-                yield item
-            if idle:
-                await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0.003)
-            if log is not None:
-                log.append("body cleaned")
-
-    return from_async_iterable(source)
+pump = partial(pumped, note="body cleaned")
 
 
 # --------------------------------------------------------------------------------------------------- the usual course

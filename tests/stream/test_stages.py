@@ -5,6 +5,7 @@ import contextvars
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,25 +18,11 @@ from agentscope_rx.errors import StreamCancelled
 from agentscope_rx.stream import Gate, LoopScheduler, StageCut, Stream, concat_stages, from_async_iterable
 from agentscope_rx.stream.stages import _Stages
 
+from .sources import pumped
 from .watching import Watcher, other_tasks, reports, run, until
 
 Stages = Generator[Any, Any, None]
-
-
-def pump(*items: Any, log: list[Any] | None = None, idle: bool = False) -> Stream[Any]:
-    async def source() -> AsyncIterator[Any]:
-        try:
-            for item in items:
-                await asyncio.sleep(0)
-                yield item
-            if idle:
-                await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0.001)
-            if log is not None:
-                log.append("stage cleaned")
-
-    return from_async_iterable(source)
+pump = partial(pumped, note="stage cleaned")
 
 
 # --------------------------------------------------------------------------------------------------- the usual course

@@ -18,31 +18,8 @@ from agentscope_rx.errors import StreamCancelled
 from agentscope_rx.stream import LoopScheduler, Stream, from_async_iterable
 from agentscope_rx.stream.portal import portal_loop
 
+from .sources import Source
 from .watching import Watcher, other_tasks, python, run
-
-
-class Source:
-    """`n` items, then perhaps silence; writes down when it has been left."""
-
-    def __init__(self, n: int = 3, *, idle: bool = False) -> None:
-        self.n = n
-        self.idle = idle
-        self.left = 0
-
-    def stream(self) -> Stream[int]:
-        return from_async_iterable(self._items)
-
-    async def _items(self) -> AsyncIterator[int]:
-        try:
-            for i in range(self.n):
-                await asyncio.sleep(0)
-                yield i
-            if self.idle:
-                await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0.002)
-            self.left += 1
-
 
 # -------------------------------------------------------------------------------------------------------------- Rx
 

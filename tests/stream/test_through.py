@@ -10,31 +10,10 @@ import reactivex as rx
 from reactivex import Observable, operators as ops
 
 from agentscope_rx.errors import BufferOverflowError
-from agentscope_rx.stream import LoopScheduler, Stream, from_async_iterable, through
+from agentscope_rx.stream import LoopScheduler, Stream, through
 
+from .sources import Source
 from .watching import Watcher, other_tasks, run, until
-
-
-class Source:
-    def __init__(self, n: int, *, idle: bool = False, log: list[str] | None = None) -> None:
-        self.n = n
-        self.idle = idle
-        self.log = [] if log is None else log
-        self.pulled = 0
-
-    def stream(self) -> Stream[int]:
-        return from_async_iterable(self._items)
-
-    async def _items(self) -> AsyncIterator[int]:
-        try:
-            for i in range(self.n):
-                self.pulled += 1
-                yield i
-            if self.idle:
-                await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0.001)
-            self.log.append("source cleaned")
 
 
 async def doubled(items: AsyncIterator[int]) -> AsyncIterator[int]:
