@@ -323,20 +323,26 @@ def test_subscribed_in_a_foreign_thread_and_disposed_before_the_loop_gets_to_it_
     run(main)
 
 
+def cleaned_slowly(log: list[Any]) -> Stream[int]:
+    """One item, then silence, and a cleanup that takes its time."""
+
+    async def source() -> AsyncIterator[int]:
+        try:
+            yield 0
+            await asyncio.Event().wait()
+        finally:
+            log.append("cleaning")
+            await asyncio.sleep(0.005)
+            log.append("cleaned")
+
+    return from_async_iterable(source)
+
+
 def test_a_second_dispose_does_not_disturb_the_cleanup() -> None:
     async def main() -> None:
         watcher = Watcher()
 
-        async def source() -> AsyncIterator[int]:
-            try:
-                yield 0
-                await asyncio.Event().wait()
-            finally:
-                watcher.log.append("cleaning")
-                await asyncio.sleep(0.01)
-                watcher.log.append("cleaned")
-
-        subscription = from_async_iterable(source).subscribe(watcher)
+        subscription = cleaned_slowly(watcher.log).subscribe(watcher)
         await until(lambda: watcher.items)
         subscription.dispose()
         await until(lambda: watcher.log)
@@ -351,18 +357,10 @@ def test_dispose_does_not_disturb_the_cleanup_after_a_failure_of_the_consumer() 
     async def main() -> None:
         watcher = Watcher()
 
-        async def source() -> AsyncIterator[int]:
-            try:
-                yield 0
-            finally:
-                watcher.log.append("cleaning")
-                await asyncio.sleep(0.005)
-                watcher.log.append("cleaned")
-
         def raises(item: int) -> None:
             raise ValueError
 
-        subscription = from_async_iterable(source).subscribe(raises, watcher.on_error)
+        subscription = cleaned_slowly(watcher.log).subscribe(raises, watcher.on_error)
         await until(lambda: watcher.log)
         reported = reports()
         subscription.dispose()
@@ -377,16 +375,7 @@ def test_dispose_does_not_disturb_the_cleanup_after_a_cancel_by_somebody_else() 
     async def main() -> None:
         watcher = Watcher()
 
-        async def source() -> AsyncIterator[int]:
-            try:
-                yield 0
-                await asyncio.Event().wait()
-            finally:
-                watcher.log.append("cleaning")
-                await asyncio.sleep(0.005)
-                watcher.log.append("cleaned")
-
-        subscription = from_async_iterable(source).subscribe(watcher)
+        subscription = cleaned_slowly(watcher.log).subscribe(watcher)
         await until(lambda: watcher.items)
         (task,) = other_tasks()
         task.cancel()
