@@ -40,7 +40,8 @@ from ..middleware import Next, ToolCallInput
 from ..operators import Operator
 from ..permission import PermissionEngine
 from ..stream import FifoLock, concat_stages, from_async_iterable, unwinding
-from ..tools import ToolData, ToolEnd, Toolkit, ToolStart, ToolStop, ToolSuspended, ToolText, run_tool
+from ..tools import Tool, ToolData, ToolEnd, Toolkit, ToolStart, ToolStop, ToolSuspended, ToolText, run_tool
+from ..tools.run import refusal
 from .answers import Answers
 from .closing import result_events
 
@@ -127,15 +128,28 @@ class Turn:
             return _Place.OUTSIDE, call
         if behind and tool is not None and not tool.concurrency_safe:
             return (_Place.ASK if call.state is ToolCallState.ASKING else _Place.HELD), call
-        if call.state is not ToolCallState.ALLOWED and tool is not None:
+        if tool is None:
+            return _Place.RUN, call
+        if call.state is not ToolCallState.ALLOWED:
             decision = self.engine.evaluate(tool, call.input)
             if decision.behavior is PermissionBehavior.DENY:
                 results[call.id] = self._denied(call, decision.message)
                 return _Place.SETTLED, call
             if decision.behavior is PermissionBehavior.ASK:
                 asking = {"state": ToolCallState.ASKING, "suggested_rules": decision.suggested_rules}
-                return _Place.ASK, call.model_copy(update=asking)
-        return (_Place.OUTSIDE if tool is not None and tool.external else _Place.RUN), call
+                return self._unless_refused(_Place.ASK, call.model_copy(update=asking), tool, results)
+        if tool.external:
+            return self._unless_refused(_Place.OUTSIDE, call, tool, results)
+        return _Place.RUN, call
+
+    def _unless_refused(
+        self, place: _Place, call: ToolUseBlock, tool: Tool, results: dict[str, Observable[AgentEvent]]
+    ) -> tuple[_Place, ToolUseBlock]:
+        """Nobody is asked about a call, or given one, that its tool does not take."""
+        if (why := refusal(call, tool, self.context)) is None:
+            return place, call
+        results[call.id] = _stage(lambda: result_events(self.reply_id, call, why, ToolResultState.ERROR))
+        return _Place.SETTLED, call
 
     def _denied(self, call: ToolUseBlock, why: str) -> Observable[AgentEvent]:
         self.denied.add(call.id)

@@ -14,7 +14,7 @@ from ..context import RuntimeContext
 from ..errors import ToolError
 from ..message import ToolResultState, ToolUseBlock, parse_arguments
 from .base import Tool
-from .channel import Channel, ToolCancelled
+from .channel import READY, Channel, ToolCancelled
 from .check import ChunkCheck
 from .chunk import ToolChunk, ToolEnd, ToolStart, ToolSuspended, ToolText
 from .emitter import ToolEmitter
@@ -22,7 +22,7 @@ from .perform import perform
 from .sendable import whole_text
 from .suspend import ToolSuspend
 
-__all__ = ["PATIENCE", "run_tool"]
+__all__ = ["PATIENCE", "refusal", "run_tool"]
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +39,18 @@ _WORST_LAST = (
     ToolResultState.INTERRUPTED,
     ToolResultState.ERROR,
 )
+
+
+def refusal(call: ToolUseBlock, tool: Tool, context: RuntimeContext) -> str | None:
+    """Return what the model is told of a call that its tool does not take, None when it does; nothing runs.
+
+    It does not when the arguments do not fit, or the context lacks what the tool needs.
+    """
+    try:
+        tool.bind(_arguments(call), context, ToolEmitter(lambda chunk: READY))
+    except Exception as error:
+        return whole_text(_described(error))
+    return None
 
 
 async def run_tool(
