@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from types import NoneType
 from typing import Any, Protocol
 
 import reactivex as rx
+from pydantic import ValidationError
 from reactivex import Observable
 
 from ..context import RuntimeContext
@@ -22,7 +24,8 @@ from ..state import AgentState, InMemoryStateStore, StateStore
 from ..stream import Stream, from_async_iterable, using_async
 from ..tools import HasToolGroups, Tool, Toolkit
 from .answers import check_answers
-from .inputs import AgentInput, Given, read_input
+from .expect import expect
+from .inputs import AgentInput, Given, read_input, said_anew
 from .output import Output, OutputType, read_output_type, resumed_validator
 from .reply import Reply, Settings
 from .session import Call, Sessions
@@ -70,6 +73,7 @@ class ReActAgent:
         name: str,
         model: ChatModel | str,
         sys_prompt: str = "",
+        *,
         tools: Toolkit | Iterable[Tool | Callable[..., Any]] = (),
         middlewares: Iterable[MiddlewareLike] = (),
         permission: PermissionContext | None = None,
@@ -79,6 +83,17 @@ class ReActAgent:
         fallback_model: ChatModel | str | None = None,
         options: ModelOptions | None = None,
     ) -> None:
+        expect("the name of an agent", name, str)
+        expect("the model of an agent", model, str, ChatModel)
+        expect("sys_prompt", sys_prompt, str)
+        expect("tools", tools, Iterable)
+        expect("middlewares", middlewares, Iterable)
+        expect("permission", permission, PermissionContext, NoneType)
+        expect("state_store", state_store, StateStore, NoneType)
+        expect("default_session_id", default_session_id, str, NoneType)
+        expect("max_iters", max_iters, int)
+        expect("fallback_model", fallback_model, str, ChatModel, NoneType)
+        expect("options", options, ModelOptions, NoneType)
         if max_iters < 1:
             raise ConfigurationError(f"max_iters is at least 1: got {max_iters}")
         fallback = () if fallback_model is None else (_fallback(fallback_model),)
@@ -123,7 +138,7 @@ class ReActAgent:
                 on is still asked for what it was asked for.
 
         Raises:
-            ConfigurationError: at once, when the input is none of these, or `output_type` is the type of no object.
+            ConfigurationError: at once, when an argument is none of these, or `output_type` is the type of no object.
             MissingExtraError: at once, when `output_type` is a JSON schema and the extra `schema` is not installed.
             StructuredOutputError: as on_error after the closing events, when the model does not give the object.
             ResumeError: as on_error before any event, when an answer does not fit, or a message comes while tool calls
@@ -157,12 +172,12 @@ class ReActAgent:
         """
         return self.stream_events(input, context, output_type).pipe(to_message())
 
-    def observe(self, messages: Msg | Iterable[Msg], context: RuntimeContext | None = None) -> Stream[None]:
+    def observe(self, msgs: Msg | Iterable[Msg], context: RuntimeContext | None = None) -> Stream[None]:
         """Put messages into the history without answering, after the calls of the session that came before.
 
         Emits nothing; completes when it is done.
         """
-        observed = read_input(messages)
+        observed = read_input(msgs)
         if observed.is_answer:
             raise ConfigurationError("an agent observes messages: got an answer to a paused reply")
         return self._behind_gate(context, lambda call, state, ctx: _Observation(state, observed))
@@ -183,9 +198,17 @@ class ReActAgent:
             source: Who gives the hint.
 
         Raises:
+            ConfigurationError: the hint is neither.
             AgentShuttingDownError: after `shutdown`.
         """
-        self._sessions.add_hint(context or RuntimeContext(), HintBlock(hint=hint, source=source))
+        try:
+            block = HintBlock(hint=hint, source=source)
+        except ValidationError as error:
+            raise ConfigurationError(
+                f"a hint is text, or text and data blocks, and its source a text: got {type(hint).__name__} "
+                f"and {type(source).__name__}"
+            ) from error
+        self._sessions.add_hint(_given(context), block)
 
     def interrupt(self, context: RuntimeContext | None = None, message: str | None = None) -> bool:
         """Stop what a session is doing, in order: the reply ends with USER_INTERRUPT and AGENT_END(INTERRUPTED).
@@ -200,11 +223,11 @@ class ReActAgent:
         Returns:
             Whether there was a call to interrupt.
         """
-        return self._sessions.interrupt(context or RuntimeContext(), message)
+        return self._sessions.interrupt(_given(context), message)
 
     def get_state(self, context: RuntimeContext | None = None) -> Stream[AgentState]:
         """Emit what is remembered of a session as it was saved last, a new state when nothing is; waits for nobody."""
-        given = context or RuntimeContext()
+        given = _given(context)
 
         async def load() -> AsyncIterator[AgentState]:
             yield (await self._load(given))[0]
@@ -262,7 +285,7 @@ class ReActAgent:
         begin: Callable[[Call, AgentState, RuntimeContext], _Turn],
     ) -> Stream[Any]:
         """Run a turn of a session: wait for the gate, load the state, emit the turn's events, save the state."""
-        given = context or RuntimeContext()
+        given = _given(context)
 
         @asynccontextmanager
         async def turn() -> AsyncIterator[_Turn]:
@@ -294,13 +317,13 @@ class _Observation:
     """A turn that only adds to the history."""
 
     def __init__(self, state: AgentState, observed: Given) -> None:
-        self._state, self._observed = state, observed
+        self._state, self._messages = state, said_anew(observed.messages, state.history)
 
     def events(self) -> Observable[None]:
         return rx.empty()
 
     def remember(self) -> None:
-        self._state.history += self._observed.messages
+        self._state.history += self._messages
 
 
 class _Clearing:
@@ -314,6 +337,11 @@ class _Clearing:
 
     def remember(self) -> None:
         self._state.history, self._state.cut, self._state.paused = (), None, None
+
+
+def _given(context: RuntimeContext | None) -> RuntimeContext:
+    expect("the context of a call", context, RuntimeContext, NoneType)
+    return context or RuntimeContext()
 
 
 def _resolved(model: ChatModel | str) -> ChatModel:
