@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...event import FinishReason
-from ..decoding import FrameDecoder, count_at
+from ..decoding import FrameDecoder
 from ..failures import Mask
 from ..types import FinishPiece, ModelChunk, Piece, UsagePiece
 from .parts import PartReader
@@ -75,7 +75,6 @@ class GeminiDecoder(FrameDecoder):
         self._parts = PartReader()
         self._sources: dict[str, Any] = {}
         self._counts: dict[str, int] = {}
-        self._usage = UsagePiece()
 
     def _read(self, frame: dict[str, Any], name: str) -> list[ModelChunk]:
         pieces = [*self._answer(frame), *self._count(frame.get("usageMetadata"))]
@@ -102,7 +101,9 @@ class GeminiDecoder(FrameDecoder):
             if isinstance(part, dict):
                 pieces += self._parts.read(part)
         self._spoke = self._spoke or bool(pieces)
-        self._sources = _joined(self._sources, {name: candidate[name] for name in _SOURCES if candidate.get(name)})
+        for name in _SOURCES:
+            if more := candidate.get(name):
+                self._sources[name] = _joined(self._sources.get(name), more)
         raw = candidate.get("finishReason")
         return pieces + self._finish(self._reason_of(str(raw)), str(raw)) if raw and raw != _NO_REASON else pieces
 
@@ -117,15 +118,14 @@ class GeminiDecoder(FrameDecoder):
 
     def _count(self, usage: Any) -> list[Piece]:
         """Counts are totals so far, and come with every chunk; one that is left out stands as it was."""
-        for name in _COUNTS:
-            if (count := count_at(usage, name)) is not None:
-                self._counts[name] = count
-        prompt, tool_prompt, answer, thoughts, cached = map(self._counts.get, _COUNTS)
-        counted = UsagePiece(_sum(prompt, tool_prompt), _sum(answer, thoughts), cached, thoughts)
-        if counted == self._usage:
+        if not isinstance(usage, dict):
             return []
-        self._usage = counted
-        return [counted]
+        told = {name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)}
+        if told.items() <= self._counts.items():
+            return []
+        self._counts.update(told)
+        prompt, tool_prompt, answer, thoughts, cached = map(self._counts.get, _COUNTS)
+        return [UsagePiece(_sum(prompt, tool_prompt), _sum(answer, thoughts), cached, thoughts)]
 
 
 def _first_candidate(frame: dict[str, Any]) -> dict[str, Any] | None:

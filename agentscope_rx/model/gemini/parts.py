@@ -69,8 +69,6 @@ class PartReader:
 
     def read(self, part: dict[str, Any]) -> list[Piece]:
         """Return what one part says."""
-        if not _besides(part, "thought", PROOF):
-            part = {**part, "text": ""}
         if isinstance(part.get("text"), str):
             return self._on_thought(part) if part.get("thought") else self._on_text(part)
         if isinstance(part.get("functionCall"), dict):
@@ -78,7 +76,7 @@ class PartReader:
         blob = part.get("inlineData")
         if isinstance(blob, dict) and blob.get("data") and not part.get("thought"):
             return self._on_data(part)
-        return self._on_other(part)
+        return self._on_other(part) if _besides(part, "thought", PROOF) else self.read({**part, "text": ""})
 
     def end(self, sources: dict[str, Any] | None = None) -> list[Piece]:
         """Return what ends the text or the thinking that is being said.
@@ -93,13 +91,12 @@ class PartReader:
 
     def _on_text(self, part: dict[str, Any]) -> list[Piece]:
         text, own = part["text"], _besides(part, "text", "thought")
-        if not text:
-            if not own:
-                return []
-            if not isinstance(self._speaking, _Text):
-                return self._on_other(part)
+        if not (text or own):
+            return []
         pieces: list[Piece] = []
         if not isinstance(self._speaking, _Text):
+            if not text:
+                return self._on_other(part)
             pieces += self.end()
             self._speaking = _Text()
         return pieces + self._speaking.say(text, own)
@@ -154,6 +151,8 @@ class PartReader:
 
 def _besides(fields: dict[str, Any], *said: str) -> dict[str, Any]:
     """Return the fields besides `said` that say something."""
+    if len(fields) == 1 and said[0] in fields:
+        return {}
     return {name: value for name, value in fields.items() if name not in said and value not in (None, "")}
 
 
