@@ -15,9 +15,10 @@ from ..event import (
     UserInterruptEvent,
     decode,
 )
+from ..identity import new_id
 from ..message import Msg, MsgRole, ToolResultBlock, UserMessage
 
-__all__ = ["AgentInput", "Answer", "Given", "read_input"]
+__all__ = ["AgentInput", "Answer", "Given", "read_input", "said_anew"]
 
 Answer: TypeAlias = UserConfirmResultEvent | ExternalExecutionResultEvent | UserInterruptEvent
 """What a paused reply can be told."""
@@ -73,6 +74,16 @@ def read_input(given: Any) -> Given:
     if answer.messages and answer.is_answer:
         raise ConfigurationError("an agent is given messages, or answers to a paused reply: got both at once")
     return answer
+
+
+def said_anew(messages: Iterable[Msg], history: Iterable[Msg]) -> tuple[Msg, ...]:
+    """Return the messages as they go into a history; one that was said before is said again, under an id of its own."""
+    known = {message.id for message in history}
+    fresh = []
+    for message in messages:
+        fresh.append(message.model_copy(update={"id": new_id()}) if message.id in known else message)
+        known.add(fresh[-1].id)
+    return tuple(fresh)
 
 
 def _sort(item: Any) -> Given:

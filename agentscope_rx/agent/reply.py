@@ -53,7 +53,7 @@ from ..tools import Toolkit
 from .acting import Turn
 from .answers import Answers
 from .closing import INTERRUPTED, closing_events, interrupted_message, result_events, unanswered_calls
-from .inputs import Given
+from .inputs import Given, said_anew
 from .output import Output
 from .publication import Publication
 from .reasoning import model_call_events
@@ -115,7 +115,7 @@ class Reply:
         self._answers = answers
         self._output = output
         self._cut = call.cut
-        self._messages = given.messages
+        self._messages = said_anew(given.messages, state.history)
         if given.messages and state.paused is not None:
             _give_up(state, state.paused)
         paused = state.paused
@@ -239,7 +239,8 @@ class Reply:
             if not self._is_empty() or self._retried_empty:
                 return GenerateReason.MODEL_STOP
             self._retried_empty = True
-            yield self._hint(_EMPTY_RESPONSE, "empty_response")
+            if self._iteration < self._settings.max_iters:  # else the summary asks for an answer itself
+                yield self._hint(_EMPTY_RESPONSE, "empty_response")
 
     def _summary(self) -> _Stages:
         limit = self._settings.max_iters

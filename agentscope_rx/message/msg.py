@@ -138,7 +138,10 @@ class Msg(FrozenModel):
         return any(isinstance(block, cls) for block in self.content)
 
     def with_content(self, *content: Any) -> Self:
-        """Return the same message with other content, given as in the constructor."""
+        """Return the same message with other content: strings and blocks, or one sequence of them.
+
+        Unlike in the constructor no string is a name: `with_content("a", "b")` has two text blocks.
+        """
         blocks = _as_blocks(content[0] if len(content) == 1 else content)
         return type(self).model_validate({**self.__dict__, "content": blocks})
 
@@ -151,7 +154,8 @@ class Msg(FrozenModel):
         """
         if self.structured_output is None:
             raise ValueError(
-                f"message {self.id} has no structured output; ask for one with call(..., output_type={output_type.__name__})"
+                f"message {self.id} has no structured output; "
+                f"ask for one with call(..., output_type={output_type.__name__})"
             )
         return TypeAdapter(output_type).validate_python(self.structured_output)
 

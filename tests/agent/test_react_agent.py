@@ -421,6 +421,13 @@ def test_an_empty_answer_is_asked_for_again_once(empty: list[Any]) -> None:
     assert events[-2].result.get_text_content().strip() == "there"  # type: ignore[union-attr]
 
 
+def test_an_empty_answer_in_the_last_iteration_leaves_the_asking_to_the_summary() -> None:
+    agent, _ = scripted([thinking("hm")], [text("there")], max_iters=1)
+    events = run(collect(agent, "go"))
+    assert [event.hint_source for event in events if isinstance(event, HintBlockEvent)] == ["max_iterations"]
+    assert events[-1].generate_reason is GenerateReason.MAX_ITERATIONS  # type: ignore[union-attr]
+
+
 def test_a_second_empty_answer_is_the_answer() -> None:
     agent, model = scripted([thinking("hm")], [thinking("hm")])
     events = run(collect(agent, "go"))
@@ -573,6 +580,27 @@ def test_none_goes_on_from_the_history_as_it_is() -> None:
     run(_observe(agent, [UserMessage("noted"), AssistantMessage("bob", "hello")]))
     run(collect(agent))
     assert text_of(model.requests[0].messages) == [("user", "noted"), ("assistant", "hello")]
+
+
+def test_what_is_said_again_is_in_the_history_under_an_id_of_its_own() -> None:
+    agent, model = scripted([text("one")], [text("two")], [text("three")])
+    again = UserMessage("again")
+    stream = agent.stream_events([again, again])
+    for _ in range(2):
+        run(_drain(stream))
+    run(_observe(agent, again))
+    assert (
+        text_of(model.requests[1].messages)
+        == [("user", "again")] * 2 + [("assistant", "one")] + [("user", "again")] * 2
+    )
+    history = agent.get_state().run().history
+    assert [message.role for message in history] == ["user", "user", "assistant"] * 2 + ["user"]
+    assert len({message.id for message in history}) == len(history)
+    assert history[0] is again
+
+
+async def _drain(stream: Any) -> None:
+    await stream
 
 
 async def _observe(agent: ReActAgent, messages: Any) -> None:
