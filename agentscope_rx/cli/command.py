@@ -70,6 +70,6 @@ def _chat(arguments: argparse.Namespace) -> int:
             stream.reconfigure(errors="replace")
     view = arguments.view()
     permission = PermissionContext() if arguments.ask else None
-    agent = ReActAgent("assistant", arguments.model, arguments.system, TOOLS, permission=permission)
+    agent = ReActAgent("assistant", arguments.model, arguments.system, tools=TOOLS, permission=permission)
     chat = Chat(agent, view)
     return chat.converse() if arguments.question is None else chat.ask(arguments.question)
