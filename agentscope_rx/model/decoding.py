@@ -59,21 +59,21 @@ class FrameDecoder:
         Raises:
             ModelStreamError: it says that something went wrong, or it is not JSON.
         """
-        data = event.data
-        if self.done or not data or data.isspace() or event.event == "ping":
+        data, name = event.data, event.event
+        if self.done or not data or data.isspace() or name == "ping":
             return []
         self._started = True
         if data.strip() == "[DONE]":
             self.finished = self.done = True
             return []
-        if event.event == "error":
+        if name == "error":
             self._fail(self._failure_of_error_event(event))
         frame = self._frames.parse(event)
         if not isinstance(frame, dict):
             return []
         if (frame.get("error") or frame.get("type") == "error") and (failure := read_failure(frame)):
             self._fail(failure)
-        return self._whole(self._read(frame, event.event))
+        return self._whole(self._read(frame, name))
 
     def close(self, stray: str = "") -> list[ModelChunk]:
         """Say that the body has ended, and return what is left.

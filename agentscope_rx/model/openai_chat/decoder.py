@@ -82,6 +82,10 @@ class ChatDecoder(FrameDecoder):
             pieces.append(usage)
 
     def _read_delta(self, delta: dict[str, Any], pieces: list[Piece]) -> None:
+        if len(delta) == 1 and type(text := delta.get("content")) is str:  # nearly always; saves looking for the rest
+            if text:
+                pieces.append(TextPiece(text))
+            return
         thinking = delta.get("reasoning_content") or delta.get("reasoning")
         if thinking and isinstance(thinking, str):
             pieces.append(ThinkingPiece(thinking))
