@@ -96,7 +96,9 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
             responded = True
             if not response.is_success:
                 raise await _refusal(response, request.mask)
-            body = response.aiter_bytes()
+            # The decoder of a body that is not encoded would cost as much as parsing it; a hook may have read the body.
+            plain = "Content-Encoding" not in response.headers and not response.is_stream_consumed
+            body = response.aiter_raw() if plain else response.aiter_bytes()
             try:
                 async for chunk in body:
                     yield chunk

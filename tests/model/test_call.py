@@ -804,6 +804,17 @@ def test_the_timeouts_that_a_user_has_set_are_kept() -> None:
     run(main())
 
 
+def test_a_hook_of_the_client_may_have_read_the_answer() -> None:
+    async def read(response: httpx.Response) -> None:
+        await response.aread()
+
+    async def main() -> None:
+        async with serving(whole) as server, httpx.AsyncClient(event_hooks={"response": [read]}) as client:
+            assert (await outcome_of(model(server, http_client=client))).text == "Hello"
+
+    run(main())
+
+
 @pytest.mark.parametrize(
     "url", ["https://api.openai.com:99999999/v1", "models.example", "ftp://models.example", "http://"]
 )
