@@ -188,8 +188,8 @@ def _parse(body: bytes) -> Failure:
     """Read JSON, or an event stream: some servers put even a refusal into one, whatever type they say that it has."""
     with contextlib.suppress(ModelStreamError):
         parser = SSEParser()
-        events = [*parser.feed(body), *parser.flush()]
-        for text in (body, *(event.data for event in events)):
+        texts: list[str | bytes] = [body, *(event.data for event in (*parser.feed(body), *parser.flush()))]
+        for text in texts:
             with contextlib.suppress(ValueError, RecursionError):
                 return read_failure(json.loads(text)) or Failure()
     return Failure()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -12,13 +13,16 @@ from .types import OutputSupport
 __all__ = [
     "ANTHROPIC",
     "DASHSCOPE",
+    "DASHSCOPE_NATIVE",
     "DEEPSEEK",
     "GEMINI",
     "OLLAMA",
+    "OLLAMA_NATIVE",
     "OPENAI",
     "PROFILES",
     "Endpoint",
     "ProviderProfile",
+    "set_variable",
 ]
 
 
@@ -43,7 +47,9 @@ class ProviderProfile:
     base_url: str
     """The provider's own API."""
     key_variables: tuple[str, ...] = ()
-    """Environment variables that may hold the key, the first that is set counts; empty when no key is needed."""
+    """Environment variables that may hold the key, the first that is set counts; empty when there are no keys."""
+    needs_key: bool = True
+    """Whether the provider's own API refuses a request without a key, if there are keys."""
     url_variables: tuple[str, ...] = ()
     """Environment variables that may hold another base URL; the first that is set counts."""
     completes_url: bool = False
@@ -64,10 +70,10 @@ class ProviderProfile:
             ConfigurationError: the URL is not one of HTTP, the key cannot be a key, or it is missing and the
                 provider's own API needs one.
         """
-        url = self._http_url(base_url or _first_set(self.url_variables) or self.base_url)
+        url = self.url(base_url)
         key = (api_key or _first_set(self.key_variables)).strip()
         is_vendor = urlsplit(url).hostname == urlsplit(self.base_url).hostname
-        if not key and self.key_variables and is_vendor:
+        if not key and self.key_variables and self.needs_key and is_vendor:
             raise ConfigurationError(
                 f"{self.name} needs a key: set the environment variable {' or '.join(self.key_variables)}, "
                 "or pass api_key="
@@ -80,8 +86,13 @@ class ProviderProfile:
         """Return what is special about the server at an endpoint: any but the provider's own is sent `max_tokens`."""
         return self if endpoint.is_vendor else replace(self, max_tokens_field="max_tokens", output=OutputSupport.NONE)
 
-    def _http_url(self, url: str) -> str:
-        url = url.strip().rstrip("/")
+    def url(self, base_url: str | None = None) -> str:
+        """Return where the API is: what is given, else what the environment says, else the provider's own.
+
+        Raises:
+            ConfigurationError: it is not a URL of HTTP.
+        """
+        url = (base_url or _first_set(self.url_variables) or self.base_url).strip().rstrip("/")
         try:
             if self.completes_url:
                 url = _completed(url, self.base_url)
@@ -104,8 +115,14 @@ def _completed(url: str, default: str) -> str:
     return f"{given.scheme or base.scheme}://{netloc}{given.path or base.path}"
 
 
-def _first_set(variables: tuple[str, ...]) -> str:
-    return next((value for variable in variables if (value := os.environ.get(variable, "").strip())), "")
+def set_variable(variables: Iterable[str]) -> str | None:
+    """Return the first of these environment variables that holds something, None when none does."""
+    return next((variable for variable in variables if os.environ.get(variable, "").strip()), None)
+
+
+def _first_set(variables: Iterable[str]) -> str:
+    variable = set_variable(variables)
+    return "" if variable is None else os.environ[variable].strip()
 
 
 OPENAI = ProviderProfile(
@@ -161,6 +178,25 @@ GEMINI = ProviderProfile(
     output=OutputSupport.ALONE,
 )
 """Google, whose Gemini API is a protocol of its own."""
+
+OLLAMA_NATIVE = ProviderProfile(
+    name="ollama-native",
+    base_url="http://127.0.0.1:11434",
+    key_variables=("OLLAMA_API_KEY",),
+    needs_key=False,
+    url_variables=("OLLAMA_HOST",),
+    completes_url=True,
+    output=OutputSupport.ALONE,
+)
+"""Ollama, by its own protocol; a key is what its cloud wants."""
+
+DASHSCOPE_NATIVE = ProviderProfile(
+    name="dashscope-native",
+    base_url="https://dashscope.aliyuncs.com/api/v1",
+    key_variables=("DASHSCOPE_API_KEY",),
+    url_variables=("DASHSCOPE_HTTP_BASE_URL",),
+)
+"""Alibaba Cloud Model Studio (DashScope), by its own protocol."""
 
 PROFILES = {profile.name: profile for profile in (OPENAI, DEEPSEEK, OLLAMA, DASHSCOPE)}
 """Those that speak the OpenAI Chat protocol, by name."""

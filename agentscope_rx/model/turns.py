@@ -32,7 +32,17 @@ from ..message import (
     parse_arguments,
 )
 
-__all__ = ["NO_RESULT", "CallNames", "Rename", "Spoken", "Turn", "arguments_text", "has_failed", "split_turns"]
+__all__ = [
+    "NO_RESULT",
+    "CallNames",
+    "Rename",
+    "Spoken",
+    "Turn",
+    "arguments_text",
+    "has_failed",
+    "run_together",
+    "split_turns",
+]
 
 NO_RESULT = "No result was recorded for this call."
 """What the model is told of a call that has no result."""
@@ -184,6 +194,20 @@ _NO_WORD = re.compile(r"[^A-Za-z0-9_-]")
 
 def _word(text: str) -> str:
     return _NO_WORD.sub("_", text)[:_LONGEST_WORD]
+
+
+def run_together(texts: Iterable[str | None]) -> str:
+    r"""Return the texts of a turn as one, for a protocol that has one for all of them; None is anything but a text.
+
+    Texts side by side were apart, and a `\n` keeps them so. Where something else came between, the text went on.
+    """
+    joined: list[str] = []
+    before: str | None = None
+    for text in texts:
+        if text is not None:
+            joined += ("\n", text) if before is not None else (text,)
+        before = text
+    return "".join(joined)
 
 
 def has_failed(result: ToolResultBlock) -> bool:

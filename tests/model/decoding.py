@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentscope_rx.errors import ModelError
 from agentscope_rx.model import ModelChunk
-from agentscope_rx.model.call import Decoder
+from agentscope_rx.model.call import Decoder, Framing
 from agentscope_rx.stream import SSEParser
 
 
-def decode_with(decoder: Decoder, pieces: Iterable[bytes]) -> tuple[list[ModelChunk], ModelError | None]:
-    parser, chunks = SSEParser(), list[ModelChunk]()
+def decode_with(
+    decoder: Decoder, pieces: Iterable[bytes], framing: Callable[[], Framing] = SSEParser
+) -> tuple[list[ModelChunk], ModelError | None]:
+    parser, chunks = framing(), list[ModelChunk]()
     try:
         for piece in pieces:
             for event in parser.feed(piece):

@@ -430,3 +430,56 @@ _GEMINI: tuple[Rule, ...] = (
 GEMINI_2: tuple[Rule, ...] = (*_GEMINI, results_of_functions_hold_no_media)
 GEMINI: tuple[Rule, ...] = (*_GEMINI, the_first_call_of_a_content_is_proven)
 """Of the models since Gemini 3."""
+
+
+# ---------------------------------------------------------------------------------------------------------- Ollama
+
+BASE64 = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+
+
+def messages_have_a_role_and_say_something(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        known = message["role"] in ("system", "user", "assistant", "tool") and isinstance(message["content"], str)
+        says = message["content"] or message.get("images") or message.get("tool_calls") or message["role"] == "tool"
+        if not (known and says):
+            yield message
+
+
+def images_are_base64(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        yield from (image for image in message.get("images", ()) if not BASE64.fullmatch(image))
+
+
+def calls_are_named_and_have_an_object_as_arguments(body: Body) -> Iterator[Any]:
+    for message in body["messages"]:
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            if not (isinstance(function["name"], str) and isinstance(function["arguments"], dict)):
+                yield call
+
+
+def calls_are_answered_at_once_and_in_order(body: Body) -> Iterator[Any]:
+    """A result names its tool, and has the id of its call if that has one."""
+    waiting: list[tuple[Any, Any]] = []
+    for message in [*body["messages"], {"role": "user"}]:
+        if message["role"] == "tool":
+            if waiting[:1] != [(message["tool_name"], message.get("tool_call_id"))]:
+                yield message
+            waiting = waiting[1:]
+            continue
+        if waiting:
+            yield waiting
+        waiting = [(call["function"]["name"], call.get("id")) for call in message.get("tool_calls", ())]
+
+
+def nothing_is_asked_that_the_server_does_not_know(body: Body) -> Iterator[Any]:
+    yield from body.keys() - {"model", "messages", "stream", "tools", "think", "format", "options", "keep_alive"}
+
+
+OLLAMA: tuple[Rule, ...] = (
+    messages_have_a_role_and_say_something,
+    images_are_base64,
+    calls_are_named_and_have_an_object_as_arguments,
+    calls_are_answered_at_once_and_in_order,
+    nothing_is_asked_that_the_server_does_not_know,
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .rules import ANTHROPIC, CHAT, GEMINI, GEMINI_2, RESPONSES, Rule, violations
+from .rules import ANTHROPIC, CHAT, GEMINI, GEMINI_2, OLLAMA, RESPONSES, Rule, violations
 
 TEXT = {"type": "text", "text": "t"}
 CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
@@ -215,6 +215,34 @@ BROKEN_GEMINI: dict[str, list[dict[str, Any]]] = {
     "results_of_functions_hold_no_media": [gemini([{"functionResponse": {"name": "f", "response": {}, "parts": []}}])],
 }
 
+OLLAMA_CALL = {"function": {"name": "f", "arguments": {}}}
+OLLAMA_RESULT = {"role": "tool", "content": "", "tool_name": "f"}
+
+
+def ollama_calls(*calls: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": list(calls)}
+
+
+BROKEN_OLLAMA: dict[str, list[dict[str, Any]]] = {
+    "messages_have_a_role_and_say_something": [
+        chat({"role": role, "content": content})
+        for role, content in (("user", ""), ("assistant", None), ("function", "t"), ("user", [{"text": "t"}]))
+    ],
+    "images_are_base64": [chat({"role": "user", "content": "", "images": ["data:image/png;base64,aGk="]})],
+    "calls_are_named_and_have_an_object_as_arguments": [
+        chat(ollama_calls({"function": {"name": name, "arguments": arguments}}), OLLAMA_RESULT)
+        for name, arguments in (("f", "{}"), ("f", []), (None, {}))
+    ],
+    "calls_are_answered_at_once_and_in_order": [
+        chat(ollama_calls(OLLAMA_CALL)),
+        chat(OLLAMA_RESULT),
+        chat(ollama_calls(OLLAMA_CALL), {"role": "user", "content": "t"}, OLLAMA_RESULT),
+        chat(ollama_calls(OLLAMA_CALL), {**OLLAMA_RESULT, "tool_name": "g"}),
+        chat(ollama_calls({**OLLAMA_CALL, "id": "a"}), OLLAMA_RESULT),
+    ],
+    "nothing_is_asked_that_the_server_does_not_know": [{**chat(), "tool_choice": "auto"}],
+}
+
 
 @pytest.mark.parametrize(
     ("rule", "broken"),
@@ -225,6 +253,7 @@ BROKEN_GEMINI: dict[str, list[dict[str, Any]]] = {
             (RESPONSES, BROKEN_RESPONSES),
             (CHAT, BROKEN_CHAT),
             (dict.fromkeys((*GEMINI, *GEMINI_2)), BROKEN_GEMINI),
+            (OLLAMA, BROKEN_OLLAMA),
         )
         for rule in rules
         for number, body in enumerate(broken[rule.__name__])
@@ -242,3 +271,5 @@ def test_what_breaks_no_rule_is_accepted() -> None:
     proven = [THINKS, {**SAYS, "thoughtSignature": "dDE="}, ASKS, {"functionCall": ASKS["functionCall"]}]
     for rules in (GEMINI, GEMINI_2):
         assert violations(rules, gemini([SAYS], proven, [ANSWERS, ANSWERS, SAYS])) == []
+    asks = {"role": "assistant", "content": "", "tool_calls": [OLLAMA_CALL, {**OLLAMA_CALL, "id": "a"}]}
+    assert violations(OLLAMA, chat(asks, OLLAMA_RESULT, {**OLLAMA_RESULT, "tool_call_id": "a"})) == []
