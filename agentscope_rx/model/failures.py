@@ -116,26 +116,40 @@ def masking(secret: str | None, prompt: Any) -> Mask:
     """
 
     def mask(message: str) -> str:
-        message = " ".join(message.split())
+        message = _in_one_line(message)
         if secret and len(secret) >= _MIN_SECRET:
             message = message.replace(secret, "***")
         message = _KEY_LIKE.sub("***", message)[:_MAX_READ]  # only now: half a key would not be known for one
-        message = _without_runs_of(_strings(prompt), message)
+        message = _without_phrases(_strings(prompt), message)
+        long_texts = (_in_one_line(text) for text in _strings(prompt) if len(text) >= _SHARED_RUN)
+        message = _without_runs_of(long_texts, message)
         return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
 
     return mask
 
 
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        if len(value) >= _SHARED_RUN:
-            yield " ".join(value.split())
+        yield value
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _strings(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _strings(item)
+
+
+def _without_phrases(texts: Iterable[str], message: str) -> str:
+    """Replace every text that is shorter than a run, but for names: roles, types and tools are, and may be shown."""
+    for text in texts:
+        phrase = _in_one_line(text) if len(text) < _SHARED_RUN else ""
+        if len(phrase) >= _MIN_SECRET and not _NAME.fullmatch(phrase):
+            message = message.replace(phrase, "[…]")
+    return message
 
 
 def _without_runs_of(texts: Iterable[str], message: str) -> str:

@@ -101,6 +101,15 @@ def test_what_repeats_the_prompt_is_masked() -> None:
     assert mask("the rocket is fine") == "the rocket is fine"
 
 
+def test_a_short_prompt_is_masked_whole_and_a_name_in_it_is_not() -> None:
+    mask = masking(
+        None, [{"role": "assistant", "content": "my pin is\n1234"}, {"name": "calculate", "content": "hi all"}]
+    )
+    assert mask("cannot answer 'my pin is 1234'") == "cannot answer '[…]'"
+    assert mask("the assistant may not calculate my pin") == "the assistant may not calculate my pin"
+    assert masking(None, [" " * 9])("as it is") == "as it is"
+
+
 def test_messages_are_cut_short_and_in_one_line() -> None:
     assert masking(None, [])("a\n  b\tc") == "a b c"
     assert len(masking(None, [])("x" * 10_000)) == 300
