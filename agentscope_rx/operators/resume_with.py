@@ -42,7 +42,8 @@ PauseAnswer: TypeAlias = bool | _Part | Iterable[_Part] | None
 PauseHandler: TypeAlias = Callable[[Any], PauseAnswer | Awaitable[PauseAnswer]]
 """Is given a `PauseQuestion`, and returns a `PauseAnswer` or awaits one."""
 
-_PAUSES = {GenerateReason.PERMISSION_ASKING, GenerateReason.TOOL_SUSPENDED}
+_WAITS = {GenerateReason.PERMISSION_ASKING, GenerateReason.TOOL_SUSPENDED}
+"""Reasons of a pause that an answer ends; one that a middleware asked for is to stay."""
 
 
 class Resumable(Protocol):
@@ -127,7 +128,7 @@ class _Pause:
             case RequireExternalExecutionEvent():
                 self._external = event
             case AgentEndEvent():
-                self.waiting = event.generate_reason in _PAUSES and bool(self._confirm or self._external)
+                self.waiting = event.generate_reason in _WAITS and bool(self._confirm or self._external)
 
     async def ask(self) -> AsyncIterator[AgentEvent]:
         """Ask the handler; emits nothing."""

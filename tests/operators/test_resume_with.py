@@ -22,6 +22,7 @@ from agentscope_rx import (
     PermissionContext,
     PermissionRule,
     ReActAgent,
+    RequestStopEvent,
     ResumeError,
     RuntimeContext,
     TextBlock,
@@ -29,7 +30,7 @@ from agentscope_rx import (
     UserConfirmResultEvent,
     UserInterruptEvent,
 )
-from agentscope_rx.operators import resume_with, to_message
+from agentscope_rx.operators import hook, resume_with, to_message
 from agentscope_rx.testing import ScriptedModel, assert_valid_stream, text, tool_call
 
 from ..agent.shapes import run
@@ -161,6 +162,17 @@ def test_without_an_answer_the_reply_stays_paused(nothing: Any) -> None:
     agent = asking()
     assert reasons(run(followed(agent, lambda question: nothing))) == ["permission_asking"]
     assert agent.get_state().run().paused is not None
+
+
+def test_a_reply_that_a_middleware_has_stopped_is_not_asked_about() -> None:
+    stop = hook(on_acting=ops.concat(rx.of(RequestStopEvent(reason="enough"))))
+    model = ScriptedModel([[tool_call("send", {"to": "ann"})]])
+    agent = ReActAgent("friday", model, tools=[send], permission=ASK, middlewares=[stop])
+
+    def handler(question: Any) -> bool:
+        raise AssertionError("it was stopped")
+
+    assert reasons(run(followed(agent, handler))) == ["middleware_stop_requested"]
 
 
 def test_the_reply_can_be_stopped() -> None:
