@@ -1,6 +1,6 @@
 """Messages: one turn of a conversation.
 
-See "Messages" in the first source document (AgentScope Java, "Messages and events").
+See "Messages" in "Messages and events" (消息与事件), a page of the AgentScope Java documentation.
 """
 
 from __future__ import annotations
