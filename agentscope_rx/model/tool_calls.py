@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from ..message import parse_arguments
 from .characters import whole_characters
 from .types import ToolCallPiece
 
-__all__ = ["RawCall", "ToolCallJoiner"]
+__all__ = ["RawCall", "ToolCallJoiner", "raw_calls"]
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,23 @@ class RawCall:
     """The name of the tool."""
     arguments: Any = None
     """A part of the JSON text of the arguments, or the whole arguments as an object."""
+
+
+def raw_calls(calls: Iterable[Any]) -> Iterator[RawCall]:
+    """Read the calls of a frame that has them as OpenAI Chat does: the name and the arguments within a `function`."""
+    for call in calls:
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function")
+        if not isinstance(function, dict):
+            function = {}
+        index, call_id, name = call.get("index"), call.get("id"), function.get("name")
+        yield RawCall(
+            index if isinstance(index, int) else None,
+            str(call_id) if call_id else None,
+            name if isinstance(name, str) else None,
+            function.get("arguments"),
+        )
 
 
 class ToolCallJoiner:

@@ -15,7 +15,7 @@ from ..decoding import FrameDecoder, count_at
 from ..failures import Mask
 from ..native import native
 from ..profiles import OLLAMA_NATIVE
-from ..tool_calls import RawCall, ToolCallJoiner
+from ..tool_calls import ToolCallJoiner, raw_calls
 from ..types import FinishPiece, ModelChunk, Piece, TextPiece, ThinkingPiece, ToolCallPiece, UsagePiece
 
 __all__ = ["OllamaDecoder"]
@@ -61,17 +61,9 @@ class OllamaDecoder(FrameDecoder):
                 yield from self._read_call(call)
 
     def _read_call(self, call: dict[str, Any]) -> Iterator[ToolCallPiece]:
-        function = call.get("function")
-        if not isinstance(function, dict):
-            function = {}
-        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-        raw = RawCall(None, str(id) if id else None, name if isinstance(name, str) else None, arguments)
-        own = {key: value for key, value in call.items() if key != "function"}
-        if rest := {key: value for key, value in function.items() if key not in ("name", "arguments")}:
-            own["function"] = rest
-        metadata = native(OLLAMA_NATIVE.name, call=own) if own else None
-        for piece in self._calls.join([raw]):
-            yield replace(piece, complete=isinstance(arguments, dict), metadata=metadata)
+        [raw] = raw_calls([call])
+        for piece in self._calls.join([replace(raw, index=None)]):
+            yield replace(piece, complete=isinstance(raw.arguments, dict), metadata=_own(call))
 
     def _read_document(self, document: dict[str, Any]) -> list[ModelChunk]:
         return []  # a whole answer is one line
@@ -81,6 +73,15 @@ class OllamaDecoder(FrameDecoder):
 
     def _settle(self) -> None:
         self._calls.close()
+
+
+def _own(call: dict[str, Any]) -> dict[str, Any] | None:
+    """Keep what the server says of a call besides the name and the arguments, to say it again."""
+    own = {name: value for name, value in call.items() if name != "function"}
+    if isinstance(function := call.get("function"), dict):
+        rest = {name: value for name, value in function.items() if name not in ("name", "arguments")}
+        own |= {"function": rest} if rest else {}
+    return native(OLLAMA_NATIVE.name, call=own) if own else None
 
 
 def _usage(frame: dict[str, Any]) -> UsagePiece | None:

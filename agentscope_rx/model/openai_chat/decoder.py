@@ -12,7 +12,7 @@ from typing import Any
 from ...event import FinishReason
 from ..decoding import FrameDecoder, count_at
 from ..failures import Failure, Mask, read_failure
-from ..tool_calls import RawCall, ToolCallJoiner
+from ..tool_calls import ToolCallJoiner, raw_calls
 from ..types import FinishPiece, ModelChunk, Piece, TextPiece, ThinkingPiece, UsagePiece
 
 __all__ = ["ChatDecoder"]
@@ -102,7 +102,7 @@ class ChatDecoder(FrameDecoder):
         if not calls and (legacy := delta.get("function_call")):
             calls = [{"function": legacy}]
         if isinstance(calls, list) and calls:
-            pieces.extend(self._calls.join(_raw_calls(calls)))
+            pieces.extend(self._calls.join(raw_calls(calls)))
 
     def _read_document(self, document: dict[str, Any]) -> list[ModelChunk]:
         chunks = self._read(document) if document.get("choices") else []
@@ -131,22 +131,6 @@ def _joined(text: Any) -> str:
     if isinstance(text, list):
         return "".join(_joined(part.get("text")) for part in text if isinstance(part, dict))
     return text if isinstance(text, str) else ""
-
-
-def _raw_calls(calls: list[Any]) -> Iterator[RawCall]:
-    for call in calls:
-        if not isinstance(call, dict):
-            continue
-        function = call.get("function")
-        if not isinstance(function, dict):
-            function = {}
-        index, call_id, name = call.get("index"), call.get("id"), function.get("name")
-        yield RawCall(
-            index if isinstance(index, int) else None,
-            str(call_id) if call_id else None,
-            name if isinstance(name, str) else None,
-            function.get("arguments"),
-        )
 
 
 def _usage(usage: Any) -> UsagePiece | None:

@@ -246,6 +246,12 @@ def test_a_call_without_a_name_is_none(caplog: pytest.LogCaptureFixture) -> None
     assert "was ignored" in caplog.text
 
 
+def test_an_id_may_come_later() -> None:
+    assert calls_of(say(tool_calls=[{"function": {"name": "f"}}]), say(tool_calls=[{"id": "a", "function": None}])) == [
+        Call("a", "f", "")
+    ]
+
+
 def test_text_goes_on_after_a_call() -> None:
     frames = [say("Look. "), say(tool_calls=[call()]), say("Done."), done()]
     text, use, rest = content_of(*frames)
