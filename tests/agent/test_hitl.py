@@ -292,6 +292,7 @@ def outside_tool() -> ExternalTool:
 
 
 def suspending() -> Any:
+    @tool(suspends=True)  # a thread may be late on a busy machine
     def pay(sum: int) -> str:
         """Pay."""
         raise ToolSuspend("the bank is asked")
