@@ -38,16 +38,18 @@ class StallWatchdog:
         self._limit = seconds
         self._loop = asyncio.get_running_loop()
         self._since = self._paused_at = self._loop.time()
+        self._just_set = True
         self._reader: asyncio.Task[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._fired = False
 
     def pause(self, *, progress: bool) -> None:
         """Stop the clock: a chunk is consumed now. If it has content, the clock is set back to zero."""
-        self._paused_at = self._loop.time()
         if progress:
-            self.progressed = True
-            self._since = self._paused_at
+            self.progressed = self._just_set = True
+            self._since = self._paused_at = 0.0  # until `resume`, which then makes it its own time: nobody looks before
+        else:
+            self._paused_at = self._loop.time()
 
     def resume(self) -> None:
         """Let the clock go on: the chunk has been consumed."""
@@ -68,11 +70,13 @@ class StallWatchdog:
         """
         try:
             while True:
-                if (left := self._left()) <= 0:
+                if self._just_set:  # a look at the clock saved for every chunk with content
+                    self._just_set = False
+                elif self._left() <= 0:
                     raise self._stalled()
                 if self._timer is None:
-                    self._arm(left)
-                task = asyncio.current_task()
+                    self._arm(self._left())
+                task = asyncio.current_task(self._loop)
                 assert task is not None, "asynchronous generators are driven by tasks"
                 cancelling = task.cancelling()
                 self._reader = task
