@@ -12,10 +12,8 @@ from agentscope_rx.message import ToolUseBlock
 
 pytestmark = pytest.mark.heavy
 
-CITIES = (
-    "Paris Rome Berlin Madrid Lima Cairo Oslo Tokyo Delhi Vienna "
-    "Athens Dublin Warsaw Prague Lisbon Quito Nairobi Havana Seoul Hanoi"
-).split()
+CITIES = ["Paris", "Rome", "Berlin", "Madrid", "Lima", "Cairo", "Oslo", "Tokyo", "Delhi", "Vienna"]
+CITIES += ["Athens", "Dublin", "Warsaw", "Prague", "Lisbon", "Quito", "Nairobi", "Havana", "Seoul", "Hanoi"]
 
 
 class City(BaseModel):
