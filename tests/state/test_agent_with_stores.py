@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -22,77 +20,18 @@ from agentscope_rx import (
     ModelChunk,
     ModelRequest,
     ModelStreamError,
-    Msg,
-    PermissionContext,
     ReActAgent,
     RuntimeContext,
     SqliteStateStore,
     StateConflictError,
     StoreError,
-    TextBlock,
-    ThinkingBlock,
     ToolResultBlock,
-    ToolUseBlock,
-    decode_message,
 )
 from agentscope_rx.testing import ScriptedModel, error, text, tool_call
 
 from ..agent.shapes import collect_failing, run
-from .parked import ASK, agent_with, send
-
-ROOT = Path(__file__).parents[2]
-
-
-# --------------------------------------------------------------------------------------------- another process
-
-
-def in_a_process(database: Path, said: str) -> Msg:
-    """What the events of one process fold to."""
-    command = [sys.executable, "-m", "tests.state.parked", str(database), said]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return decode_message(done.stdout)
-
-
-def gist(message: Msg) -> list[Any]:
-    """What was said, called and returned, without ids, times and suggested rules."""
-    return [
-        (block.type, block.thinking)
-        if isinstance(block, ThinkingBlock)
-        else (block.type, block.text)
-        if isinstance(block, TextBlock)
-        else (block.type, block.name, block.input, block.raw_input)
-        if isinstance(block, ToolUseBlock)
-        else (block.type, block.name, block.output[0].text, block.state)  # type: ignore[union-attr]
-        if isinstance(block, ToolResultBlock)
-        else block
-        for block in message.content
-    ]
-
-
-def test_a_reply_that_paused_in_one_process_goes_on_in_a_fresh_one(tmp_path: Path) -> None:
-    database = tmp_path / "states.db"
-    with closing(SqliteStateStore(database)) as store:
-        paused = in_a_process(database, "go")
-        assert paused.generate_reason is GenerateReason.PERMISSION_ASKING
-        between = run(store.load("friday"))
-        assert between is not None
-        assert between.state.paused is not None
-        assert between.state.paused.message == paused
-
-        finished = in_a_process(database, "yes")
-        after = run(store.load("friday"))
-        assert after is not None
-        assert after.state.paused is None
-        assert after.state.history[-1] == finished
-        assert after.version == between.version + 1
-        assert finished.id == paused.id
-
-    with closing(SqliteStateStore(tmp_path / "other.db")) as other:
-        unpaused = agent_with(other, resumed=False, permission=PermissionContext(mode="bypass")).call("go").run()
-    assert gist(finished) == gist(unpaused)
-    assert finished.generate_reason is unpaused.generate_reason
-
+from .parked import permission, send
+from .test_stores import STORES, Opener
 
 # -------------------------------------------------------------------------------------------- stores that fail
 
@@ -208,8 +147,10 @@ def test_b8_86_two_hundred_sessions_on_one_agent_do_not_mix(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.heavy)])
-def test_parked_conversations_hold_no_task_and_little_memory(count: int) -> None:
-    agent = ReActAgent("friday", Echo(), tools=[send], permission=ASK)
+@pytest.mark.parametrize("opener", STORES, ids=lambda opener: opener.__name__)
+def test_parked_conversations_hold_no_task_and_little_memory(opener: Opener, count: int, tmp_path: Path) -> None:
+    store = opener(tmp_path)
+    agent = ReActAgent("friday", Echo(), tools=[send], permission=permission(("send",)), state_store=store)
 
     async def park(number: int) -> None:
         answer = await agent.call(f"<{number}>", RuntimeContext(f"session {number}"))
@@ -231,3 +172,5 @@ def test_parked_conversations_hold_no_task_and_little_memory(count: int) -> None
         return held / count
 
     assert asyncio.run(main()) < 16 * 1024
+    if isinstance(store, SqliteStateStore):
+        store.close()
