@@ -167,7 +167,9 @@ if TYPE_CHECKING:
         OpenAIResponsesModel as OpenAIResponsesModel,
         OutputFormat as OutputFormat,
         OutputSupport as OutputSupport,
+        ProviderProfile as ProviderProfile,
         RetryPolicy as RetryPolicy,
+        register_provider as register_provider,
         resolve_model as resolve_model,
     )
     from .permission import (
@@ -295,6 +297,7 @@ __all__ = [
     "PermissionMode",
     "PermissionRule",
     "ProtocolError",
+    "ProviderProfile",
     "RateLimit",
     "ReActAgent",
     "ReasoningInput",
@@ -372,6 +375,7 @@ __all__ = [
     "estimate_tokens",
     "from_async_iterable",
     "new_id",
+    "register_provider",
     "resolve_model",
     "set_clock",
     "set_id_factory",

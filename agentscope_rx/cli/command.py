@@ -7,11 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from ..agent import ReActAgent
 from ..permission import PermissionContext
 from .chat import Chat
-from .status import BROKEN_PIPE, attempt
+from .models import list_models
+from .status import BROKEN_PIPE, DONE, attempt
 from .tools import TOOLS
 from .views import events_view, json_view, transcript_view
 
@@ -42,14 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentscope-rx", description="Agents whose replies are event streams.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     chat = commands.add_parser(
         "chat",
         help="talk to an agent that can calculate and tell the time",
         description="Talk to an agent that can calculate and tell the time. Ctrl-C stops an answer; an empty line, "
         "`exit` or Ctrl-D leaves.",
+        epilog="Keys and base URLs come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL and those of the other "
+        "providers. `agentscope-rx models` lists them.",
     )
-    chat.add_argument("question", nargs="?", metavar="QUESTION", help="answer this and leave; without it, ask for more")
+    answer = "answer this and leave; without it, ask for more"
+    chat.add_argument("question", nargs="?", type=_question, metavar="QUESTION", help=answer)
     chat.add_argument("--model", metavar="ID", default="local:smollm2", help="provider:name (default: %(default)s)")
     chat.add_argument("--system", metavar="TEXT", default="", help="instructions for the model")
     chat.add_argument("--ask", action="store_true", help="ask before a tool runs; without a terminal, none does")
@@ -61,7 +67,33 @@ def _parser() -> argparse.ArgumentParser:
     views.add_argument(
         "--json", dest="view", action="store_const", const=json_view, help="write every event as one line of JSON"
     )
+    models = commands.add_parser(
+        "models",
+        help="list the providers of models, and which are configured",
+        description="List the providers of models: the environment variables of their keys, their base URLs, and "
+        "whether they are configured. No key is shown and nothing is sent.",
+    )
+    models.add_argument("--json", action="store_true", help="write every provider as one line of JSON")
+    models.set_defaults(run=_models)
     return parser
+
+
+def _version() -> str:
+    try:
+        return version("agentscope-rx")
+    except PackageNotFoundError:
+        return "of a checkout that is not installed"
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; leave it out to be asked")
+    return text
+
+
+def _models(arguments: argparse.Namespace) -> int:
+    list_models(as_json=arguments.json)
+    return DONE
 
 
 def _chat(arguments: argparse.Namespace) -> int:

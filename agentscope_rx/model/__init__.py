@@ -28,18 +28,21 @@ from .types import (
 
 if TYPE_CHECKING:
     from .anthropic import AnthropicModel
+    from .dashscope import DashScopeModel
     from .gemini import GeminiModel
     from .local import LocalModel
+    from .ollama import OllamaModel
     from .openai_chat import OpenAIChatModel
     from .openai_responses import OpenAIResponsesModel
     from .profiles import ProviderProfile
-    from .registry import resolve_model
+    from .registry import Provider, providers, register_provider, resolve_model
     from .retry import NO_RETRY, RetryPolicy
 
 __all__ = [
     "NO_RETRY",
     "AnthropicModel",
     "ChatModel",
+    "DashScopeModel",
     "DataPiece",
     "FinishPiece",
     "GeminiModel",
@@ -47,11 +50,13 @@ __all__ = [
     "ModelChunk",
     "ModelOptions",
     "ModelRequest",
+    "OllamaModel",
     "OpenAIChatModel",
     "OpenAIResponsesModel",
     "OutputFormat",
     "OutputSupport",
     "Piece",
+    "Provider",
     "ProviderProfile",
     "ResetPiece",
     "RetryPolicy",
@@ -60,18 +65,25 @@ __all__ = [
     "ToolCallPiece",
     "ToolSchema",
     "UsagePiece",
+    "providers",
+    "register_provider",
     "resolve_model",
 ]
 
 _LAZY = {
     "AnthropicModel": ".anthropic",
+    "DashScopeModel": ".dashscope",
     "GeminiModel": ".gemini",
     "NO_RETRY": ".retry",
     "LocalModel": ".local",
+    "OllamaModel": ".ollama",
     "OpenAIChatModel": ".openai_chat",
     "OpenAIResponsesModel": ".openai_responses",
+    "Provider": ".registry",
     "ProviderProfile": ".profiles",
     "RetryPolicy": ".retry",
+    "providers": ".registry",
+    "register_provider": ".registry",
     "resolve_model": ".registry",
 }
 

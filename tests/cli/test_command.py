@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import pytest
 
@@ -208,7 +209,7 @@ def test_when_nobody_reads_on_it_ends_quietly(view: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["shout"], ["chat", "--json", "--events"], ["chat", "a", "b"], ["chat", "--model"]]
+    "arguments", [[], ["shout"], ["chat", "--json", "--events"], ["chat", "a", "b"], ["chat", "--model"], ["chat", ""]]
 )
 def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -226,7 +227,15 @@ def test_help_says_what_leaves(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["chat", "--help"])
     assert caught.value.code == 0
-    assert "local:smollm2" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert all(word in said for word in ("local:smollm2", "OPENAI_BASE_URL", "agentscope-rx models"))
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"agentscope-rx {version('agentscope-rx')}\n"
 
 
 @pytest.mark.heavy

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 import agentscope_rx.model
+from agentscope_rx import ReActAgent
 from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.model import (
     ChatModel,
@@ -14,7 +15,11 @@ from agentscope_rx.model import (
     ModelOptions,
     ModelRequest,
     OpenAIChatModel,
+    ProviderProfile,
     RetryPolicy,
+    providers,
+    register_provider,
+    registry,
     resolve_model,
 )
 
@@ -94,6 +99,58 @@ def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
         resolve_model("openai:gpt-4o-mini")
+
+
+@pytest.fixture
+def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_providers", dict(registry._providers))
+
+
+GROQ = ProviderProfile(
+    name="groq",
+    base_url="https://api.groq.com/openai/v1",
+    key_variables=("GROQ_API_KEY",),
+    url_variables=("GROQ_BASE_URL",),
+)
+
+
+@pytest.mark.usefixtures("_registry")
+def test_a_provider_of_the_users_own_takes_its_key_and_its_url_from_its_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    register_provider("groq", OpenAIChatModel, GROQ, example="llama")
+    with pytest.raises(ConfigurationError, match="groq needs a key: set the environment variable GROQ_API_KEY"):
+        resolve_model("groq:llama")
+    monkeypatch.setenv("GROQ_API_KEY", "key")
+    monkeypatch.setenv("GROQ_BASE_URL", "http://127.0.0.1:1/v1")
+    model = resolve_model("groq:llama", options=ModelOptions(temperature=0.1))
+    assert repr(model) == "OpenAIChatModel('llama', base_url='http://127.0.0.1:1/v1')"
+    assert isinstance(model, OpenAIChatModel)
+    assert (model.provider, model.options.temperature) == ("groq", 0.1)
+    assert [(p.name, p.example, p.problem) for p in providers() if p.name == "groq"] == [("groq", "llama", None)]
+
+
+@pytest.mark.usefixtures("_registry")
+def test_a_provider_may_be_any_function_and_replace_another() -> None:
+    register_provider("openai", lambda name, **settings: Parrot())
+    assert isinstance(resolve_model("openai:x"), Parrot)
+    assert repr(ReActAgent("friday", "openai:x")) == "ReActAgent(name='friday', model='parrot')"
+
+
+@pytest.mark.parametrize("name", ["", "a:b", "a b", "a\n"])
+def test_a_provider_has_a_name_that_an_id_can_begin_with(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="a word without a colon"):
+        register_provider(name, Parrot)
+
+
+def test_a_model_can_be_made_of_every_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in providers():
+        for variable in provider.profile.key_variables if provider.profile else ():
+            monkeypatch.setenv(variable, "key")
+        if provider.name != "local":
+            assert provider.problem is None
+            assert provider.make(provider.example).model_name == provider.example
 
 
 def test_everything_exported_is_there() -> None:
