@@ -76,7 +76,7 @@ def read_failure(body: Any) -> Failure | None:
         if isinstance(error, Mapping):
             return _failure(error, request_id)
         return Failure(str(error), _word(body.get("type")), _code(body.get("code") or body.get("status")), request_id)
-    if "choices" in body or "output" in body:
+    if "choices" in body or body.get("output"):
         return None
     if isinstance(body.get("message"), str) and ("code" in body or "type" in body or body.get("object") == "error"):
         return _failure(body, request_id)

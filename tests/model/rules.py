@@ -483,3 +483,108 @@ OLLAMA: tuple[Rule, ...] = (
     calls_are_answered_at_once_and_in_order,
     nothing_is_asked_that_the_server_does_not_know,
 )
+
+
+# ------------------------------------------------------------------------------------------------------- DashScope
+
+PART_NAMES = {"text", "image", "audio", "video"}
+
+
+def _said(body: Body) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = body["input"]["messages"]
+    return messages
+
+
+def the_content_of_a_message_is_a_text(body: Body) -> Iterator[Any]:
+    """Of every message for a model of text, and of what a tool says for all."""
+    for message in _said(body):
+        if not isinstance(message["content"], str):
+            yield message
+
+
+def the_content_of_a_message_is_a_list_of_parts(body: Body) -> Iterator[Any]:
+    for message in _said(body):
+        content = message["content"]
+        if message["role"] == "tool":
+            if not isinstance(content, str):
+                yield message
+        elif not (isinstance(content, list) and content):
+            yield message
+        else:
+            yield from (part for part in content if len(part) != 1 or not part.keys() <= PART_NAMES)
+
+
+def who_speaks_is_known_and_says_something(body: Body) -> Iterator[Any]:
+    for message in _said(body):
+        known = message["role"] in ("system", "user", "assistant", "tool")
+        if not known or not (message["content"] or message.get("tool_calls") or message["role"] == "tool"):
+            yield message
+
+
+def the_system_speaks_first_and_once(body: Body) -> Iterator[Any]:
+    yield from (message for message in _said(body)[1:] if message["role"] == "system")
+
+
+def the_last_word_is_not_the_assistants_unless_it_goes_on(body: Body) -> Iterator[Any]:
+    *before, last = [{"role": "user"}, *_said(body)]
+    yield from (message for message in before if "partial" in message)
+    if last["role"] == "assistant" and not (last.get("partial") is True and "tool_calls" not in last):
+        yield last
+
+
+def calls_are_functions_with_an_object_of_json_as_arguments(body: Body) -> Iterator[Any]:
+    for message in _said(body):
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            named = call["type"] == "function" and WORD.fullmatch(call["id"]) and WORD.fullmatch(function["name"])
+            if not (named and isinstance(json.loads(function["arguments"]), dict)):
+                yield call
+
+
+def every_call_has_one_result_before_anybody_else_speaks(body: Body) -> Iterator[Any]:
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for message in [*_said(body), {"role": "user"}]:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                yield message
+            else:
+                waiting.remove(message["tool_call_id"])
+            continue
+        if waiting:
+            yield waiting
+        waiting = [call["id"] for call in message.get("tool_calls", ())]
+        yield from (id for id in waiting if id in seen)
+        seen.update(waiting)
+
+
+def calls_go_with_the_tools_in_both_requests(body: Body) -> Iterator[Any]:
+    parameters = body["parameters"]
+    names = [tool["function"]["name"] for tool in parameters.get("tools", ())]
+    if any("tool_calls" in message for message in _said(body)) and not names:
+        yield "no tools"
+    choice = parameters.get("tool_choice", "auto")
+    if not (choice in ("auto", "none") if isinstance(choice, str) else choice["function"]["name"] in names):
+        yield choice
+
+
+def what_comes_is_asked_for_in_the_form_that_thinking_needs(body: Body) -> Iterator[Any]:
+    parameters = body["parameters"]
+    if parameters["result_format"] != "message":
+        yield parameters
+    if parameters.get("enable_thinking") and parameters["incremental_output"] is not True:
+        yield parameters
+
+
+_DASHSCOPE: tuple[Rule, ...] = (
+    who_speaks_is_known_and_says_something,
+    the_system_speaks_first_and_once,
+    the_last_word_is_not_the_assistants_unless_it_goes_on,
+    calls_are_functions_with_an_object_of_json_as_arguments,
+    every_call_has_one_result_before_anybody_else_speaks,
+    calls_go_with_the_tools_in_both_requests,
+    what_comes_is_asked_for_in_the_form_that_thinking_needs,
+)
+DASHSCOPE: tuple[Rule, ...] = (*_DASHSCOPE, the_content_of_a_message_is_a_text)
+"""Of models of text."""
+DASHSCOPE_MULTIMODAL: tuple[Rule, ...] = (*_DASHSCOPE, the_content_of_a_message_is_a_list_of_parts)

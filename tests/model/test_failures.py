@@ -40,7 +40,7 @@ PROMPT = [
         ({"error": {}}, None),
         ({"error": None, "choices": []}, None),
         ({"choices": [], "message": "m", "code": "c"}, None),
-        ({"output": {}, "message": "", "code": ""}, None),
+        ({"output": {"text": "t"}, "message": "", "code": ""}, None),
         ({"message": "just a message"}, None),
         ({}, None),
         ([], None),

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from .rules import ANTHROPIC, CHAT, GEMINI, GEMINI_2, OLLAMA, RESPONSES, Rule, violations
+from .rules import (
+    ANTHROPIC,
+    CHAT,
+    DASHSCOPE,
+    DASHSCOPE_MULTIMODAL,
+    GEMINI,
+    GEMINI_2,
+    OLLAMA,
+    RESPONSES,
+    Rule,
+    violations,
+)
 
 TEXT = {"type": "text", "text": "t"}
 CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
@@ -243,6 +254,65 @@ BROKEN_OLLAMA: dict[str, list[dict[str, Any]]] = {
     "nothing_is_asked_that_the_server_does_not_know": [{**chat(), "tool_choice": "auto"}],
 }
 
+QWEN_CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+QWEN_RESULT = {"role": "tool", "tool_call_id": "a", "content": ""}
+QWEN_USER = {"role": "user", "content": "t"}
+
+
+def qwen_calls(*calls: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": list(calls)}
+
+
+def qwen(*messages: Any, **parameters: Any) -> dict[str, Any]:
+    asked = {"result_format": "message", "incremental_output": True, "tools": [{"function": {"name": "f"}}]}
+    return {"input": {"messages": list(messages)}, "parameters": {**asked, **parameters}}
+
+
+BROKEN_DASHSCOPE: dict[str, list[dict[str, Any]]] = {
+    "who_speaks_is_known_and_says_something": [
+        qwen({"role": role, "content": content}) for role, content in (("developer", "t"), ("user", ""), ("user", []))
+    ],
+    "the_system_speaks_first_and_once": [
+        qwen(*told, {"role": "system", "content": "t"}) for told in ([QWEN_USER], [{"role": "system", "content": "t"}])
+    ],
+    "the_last_word_is_not_the_assistants_unless_it_goes_on": [
+        qwen({"role": "assistant", "content": "t"}),
+        qwen({**qwen_calls(QWEN_CALL), "partial": True}),
+        qwen({"role": "assistant", "content": "t", "partial": True}, QWEN_USER),
+    ],
+    "calls_are_functions_with_an_object_of_json_as_arguments": [
+        *(qwen(qwen_calls({**QWEN_CALL, **wrong})) for wrong in ({"id": ""}, {"type": "tool"})),
+        *(
+            qwen(qwen_calls({**QWEN_CALL, "function": {**QWEN_CALL["function"], **wrong}}))
+            for wrong in ({"name": "f.g"}, {"arguments": "[]"})
+        ),
+    ],
+    "every_call_has_one_result_before_anybody_else_speaks": [
+        qwen(qwen_calls(QWEN_CALL)),
+        qwen(QWEN_RESULT),
+        qwen(qwen_calls(QWEN_CALL), QWEN_USER, QWEN_RESULT),
+        qwen(qwen_calls(QWEN_CALL), QWEN_RESULT, QWEN_RESULT),
+        qwen(*[qwen_calls(QWEN_CALL), QWEN_RESULT] * 2),
+    ],
+    "calls_go_with_the_tools_in_both_requests": [
+        qwen(qwen_calls(QWEN_CALL), QWEN_RESULT, tools=[]),
+        qwen(QWEN_USER, tool_choice="required"),
+        qwen(QWEN_USER, tool_choice={"type": "function", "function": {"name": "g"}}),
+    ],
+    "what_comes_is_asked_for_in_the_form_that_thinking_needs": [
+        qwen(QWEN_USER, result_format="text"),
+        qwen(QWEN_USER, enable_thinking=True, incremental_output=False),
+    ],
+    "the_content_of_a_message_is_a_text": [qwen({"role": "user", "content": [{"text": "t"}]})],
+    "the_content_of_a_message_is_a_list_of_parts": [
+        qwen(QWEN_USER),
+        qwen({"role": "assistant", "content": []}),
+        qwen({"role": "user", "content": [{"type": "text", "text": "t"}]}),
+        qwen({"role": "user", "content": [{"file": "t"}]}),
+        qwen({**QWEN_RESULT, "content": [{"text": "t"}]}),
+    ],
+}
+
 
 @pytest.mark.parametrize(
     ("rule", "broken"),
@@ -254,6 +324,7 @@ BROKEN_OLLAMA: dict[str, list[dict[str, Any]]] = {
             (CHAT, BROKEN_CHAT),
             (dict.fromkeys((*GEMINI, *GEMINI_2)), BROKEN_GEMINI),
             (OLLAMA, BROKEN_OLLAMA),
+            (dict.fromkeys((*DASHSCOPE, *DASHSCOPE_MULTIMODAL)), BROKEN_DASHSCOPE),
         )
         for rule in rules
         for number, body in enumerate(broken[rule.__name__])
@@ -273,3 +344,7 @@ def test_what_breaks_no_rule_is_accepted() -> None:
         assert violations(rules, gemini([SAYS], proven, [ANSWERS, ANSWERS, SAYS])) == []
     asks = {"role": "assistant", "content": "", "tool_calls": [OLLAMA_CALL, {**OLLAMA_CALL, "id": "a"}]}
     assert violations(OLLAMA, chat(asks, OLLAMA_RESULT, {**OLLAMA_RESULT, "tool_call_id": "a"})) == []
+    qwen_said = [qwen_calls(QWEN_CALL, {**QWEN_CALL, "id": "b"}), {**QWEN_RESULT, "tool_call_id": "b"}, QWEN_RESULT]
+    assert violations(DASHSCOPE, qwen(QWEN_USER, *qwen_said, enable_thinking=True)) == []
+    shown = {"role": "user", "content": [{"text": "t"}, {"image": "u"}]}
+    assert violations(DASHSCOPE_MULTIMODAL, qwen(shown, {**shown, "role": "assistant", "partial": True})) == []
