@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from . import folds, imports, pipeline, slow_consumer, wire
+from . import folds, imports, middleware, pipeline, slow_consumer, wire
 from .bench import Bench
 
 __all__ = ["BENCHES"]
 
-BENCHES: tuple[Bench, ...] = (pipeline.BENCH, wire.BENCH, folds.BENCH, slow_consumer.BENCH, imports.BENCH)
+BENCHES: tuple[Bench, ...] = (
+    pipeline.BENCH,
+    wire.BENCH,
+    middleware.BENCH,
+    folds.BENCH,
+    slow_consumer.BENCH,
+    imports.BENCH,
+)
