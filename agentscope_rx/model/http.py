@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from ..errors import ConfigurationError, ModelHTTPError, ModelStreamError, ModelTruncatedError
+from ..errors import ConfigurationError, MissingExtraError, ModelHTTPError, ModelStreamError, ModelTruncatedError
 from ..stream import LoopLocal, SSEParser
 from .failures import Failure, Mask, read_failure
 from .retry import parse_retry_after
@@ -30,6 +30,8 @@ _TIMEOUT = httpx.Timeout(connect=10.0, read=None, write=60.0, pool=None)
 """Reads have no limit of their own: the stall watchdog rules them, and it knows what content is."""
 _HTTPX_DEFAULT_TIMEOUT = httpx.Timeout(5.0)
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+_THIS_MACHINE = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+"""No proxy of the environment reaches what runs here."""
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
 _MAX_RECEIVED_CHUNKS = 10_000
@@ -56,11 +58,21 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def _new_client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(verify=_ssl_context(), timeout=_TIMEOUT, limits=_LIMITS)
+    mounts = dict.fromkeys(_THIS_MACHINE)
+    try:
+        return httpx.AsyncClient(verify=_ssl_context(), timeout=_TIMEOUT, limits=_LIMITS, mounts=mounts)
+    except ImportError:
+        raise MissingExtraError("a SOCKS proxy", 'pip install "httpx[socks]"') from None
+    except ValueError:
+        raise ConfigurationError(
+            "a proxy of the environment is none that HTTP requests can be sent by; check HTTP_PROXY, HTTPS_PROXY and "
+            "ALL_PROXY, which are URLs that start with http://, https:// or socks5://"
+        ) from None
 
 
 _clients: LoopLocal[httpx.AsyncClient] = LoopLocal(_new_client, httpx.AsyncClient.aclose)
-"""One client, and so one pool of connections, for each running loop; proxies are those of the environment."""
+"""One client, and so one pool of connections, for each running loop; proxies are those of the environment, except for
+what runs on this machine."""
 
 
 async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncGenerator[bytes, None]:
@@ -71,7 +83,7 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         client: the client to send it with; None takes the one of the running loop.
 
     Raises:
-        ConfigurationError: the URL, a header or the body cannot be sent.
+        ConfigurationError: the URL, a header or the body cannot be sent, or a proxy of the environment cannot be used.
         ModelHTTPError: no connection (`status` is None), or a response that is not a success.
         ModelTruncatedError: the body broke off.
         ModelStreamError: the body cannot be decompressed.

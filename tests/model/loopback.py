@@ -121,7 +121,7 @@ async def _read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-        body = await reader.readexactly(int(headers["content-length"]))
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
     except (asyncio.IncompleteReadError, OSError):
         return None
-    return Exchange(head[0].split()[1], headers, json.loads(body), reader, writer)
+    return Exchange(head[0].split()[1], headers, json.loads(body or b"null"), reader, writer)
