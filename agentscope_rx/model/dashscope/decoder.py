@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...event import FinishReason
-from ..decoding import FrameDecoder, count_at
+from ..decoding import FrameDecoder
 from ..failures import Failure, Mask, read_failure
 from ..tool_calls import RawCall, ToolCallJoiner, raw_calls
 from ..types import FinishPiece, ModelChunk, Piece, TextPiece, ThinkingPiece, UsagePiece
@@ -28,18 +28,6 @@ _FINISH_REASONS = {
 """A finish reason that is not here is unknown."""
 
 _NOT_YET = (None, "", "null")
-
-_COUNTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "input_tokens": (("input_tokens",), ("prompt_tokens",)),
-    "output_tokens": (("output_tokens",), ("completion_tokens",)),
-    "cached_input_tokens": (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens")),
-    "reasoning_tokens": (
-        ("output_tokens_details", "reasoning_tokens"),
-        ("completion_tokens_details", "reasoning_tokens"),
-    ),
-}
-"""Where the figures of usage are: models differ, and the first that is there counts."""
-
 
 class DashScopeDecoder(FrameDecoder):
     """Decodes one stream.
@@ -127,8 +115,21 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> UsagePiece | None:
-    counts = {
-        name: next((count for path in paths if (count := count_at(usage, *path)) is not None), None)
-        for name, paths in _COUNTS.items()
-    }
-    return UsagePiece(**counts) if any(count is not None for count in counts.values()) else None
+    """Models name their figures differently; the first name that is there counts."""
+    if not isinstance(usage, dict):
+        return None
+    piece = UsagePiece(
+        _count(usage, "input_tokens", "prompt_tokens"),
+        _count(usage, "output_tokens", "completion_tokens"),
+        _count(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"), "cached_tokens"),
+        _count(usage.get("output_tokens_details") or usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+    return None if piece == UsagePiece() else piece
+
+
+def _count(counts: Any, *names: str) -> int | None:
+    if isinstance(counts, dict):
+        for name in names:
+            if isinstance(count := counts.get(name), int):
+                return count
+    return None
