@@ -48,8 +48,8 @@ class ProviderProfile:
     """The provider's own API."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold the key, the first that is set counts; empty when there are no keys."""
-    needs_key: bool = True
-    """Whether the provider's own API refuses a request without a key, if there are keys."""
+    self_hosted: bool = False
+    """Whether its users run it, so that every server is the provider's own, and few need a key."""
     url_variables: tuple[str, ...] = ()
     """Environment variables that may hold another base URL; the first that is set counts."""
     completes_url: bool = False
@@ -72,8 +72,8 @@ class ProviderProfile:
         """
         url = self.url(base_url)
         key = (api_key or _first_set(self.key_variables)).strip()
-        is_vendor = urlsplit(url).hostname == urlsplit(self.base_url).hostname
-        if not key and self.key_variables and self.needs_key and is_vendor:
+        is_vendor = self.self_hosted or urlsplit(url).hostname == urlsplit(self.base_url).hostname
+        if not key and self.key_variables and is_vendor and not self.self_hosted:
             raise ConfigurationError(
                 f"{self.name} needs a key: set the environment variable {' or '.join(self.key_variables)}, "
                 "or pass api_key="
@@ -147,6 +147,7 @@ DEEPSEEK = ProviderProfile(
 OLLAMA = ProviderProfile(
     name="ollama",
     base_url="http://127.0.0.1:11434/v1",
+    self_hosted=True,
     url_variables=("OLLAMA_BASE_URL", "OLLAMA_HOST"),
     completes_url=True,
     output=OutputSupport.ALONE,
@@ -183,7 +184,7 @@ OLLAMA_NATIVE = ProviderProfile(
     name="ollama-native",
     base_url="http://127.0.0.1:11434",
     key_variables=("OLLAMA_API_KEY",),
-    needs_key=False,
+    self_hosted=True,
     url_variables=("OLLAMA_HOST",),
     completes_url=True,
     output=OutputSupport.ALONE,

@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from agentscope_rx.errors import ConfigurationError
-from agentscope_rx.model.profiles import DASHSCOPE, DEEPSEEK, OLLAMA, OPENAI, PROFILES, ProviderProfile
+from agentscope_rx.model import OutputSupport
+from agentscope_rx.model.profiles import DASHSCOPE, DEEPSEEK, OLLAMA, OLLAMA_NATIVE, OPENAI, PROFILES, ProviderProfile
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for profile in PROFILES.values():
+    for profile in (*PROFILES.values(), OLLAMA_NATIVE):
         for variable in profile.key_variables + profile.url_variables:
             monkeypatch.delenv(variable, raising=False)
 
@@ -39,6 +40,14 @@ def test_the_providers_own_api_needs_a_key(url: str | None) -> None:
 def test_another_server_needs_none() -> None:
     assert OPENAI.endpoint(base_url="http://127.0.0.1:8000/v1").api_key is None
     assert OLLAMA.endpoint().api_key is None
+
+
+@pytest.mark.parametrize("url", [None, "http://gpu:11434", "https://ollama.com"])
+def test_every_server_of_a_provider_that_users_run_is_its_own(url: str | None) -> None:
+    endpoint = OLLAMA_NATIVE.endpoint(base_url=url)
+    assert (endpoint.api_key, endpoint.is_vendor) == (None, True)
+    assert OLLAMA_NATIVE.endpoint("key", url).api_key == "key"
+    assert OLLAMA_NATIVE.served_at(endpoint).output is OutputSupport.ALONE
 
 
 @pytest.mark.parametrize("key", ["sk-ключ", "sk-a\nsk-b", "sk-\x00"])

@@ -25,7 +25,7 @@ from agentscope_rx.message import (
 from agentscope_rx.model import ModelOptions, ModelRequest, OutputFormat, ToolSchema
 from agentscope_rx.model.native import native
 from agentscope_rx.model.ollama import encode_request
-from agentscope_rx.model.profiles import OLLAMA_NATIVE, Endpoint
+from agentscope_rx.model.profiles import OLLAMA_NATIVE
 
 from ..histories import HISTORIES, PNG, ZIP, random_histories, result, use
 from ..rules import OLLAMA, violations
@@ -244,9 +244,10 @@ def test_a_choice_of_no_tool_is_refused() -> None:
         settings([CLOCK], tool_choice="x")
 
 
-def test_an_output_is_asked_for_where_the_server_can_see_to_it() -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:11434", "http://gpu:11434", "https://ollama.com"])
+def test_every_server_is_asked_to_see_to_the_output(url: str) -> None:
     output = OutputFormat("weather", {"type": "object", "properties": {"celsius": {"type": "number"}}})
     assert settings(output=output) == {"format": output.json_schema}
-    elsewhere = OLLAMA_NATIVE.served_at(Endpoint("http://example.com"))
+    profile = OLLAMA_NATIVE.served_at(OLLAMA_NATIVE.endpoint(base_url=url))
     request = ModelRequest([UserMessage("hi")], options=ModelOptions(output=output))
-    assert "format" not in encode_request("m", request, elsewhere)
+    assert encode_request("m", request, profile)["format"] == output.json_schema
