@@ -41,7 +41,13 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 BESIDE = ("testing",)
 """What stands beside the floors: it may import any of them, and none may import it."""
 
-LOADED_BY = {"httpx": "agentscope_rx/model/http.py", "rich": "agentscope_rx/cli/", "xllamacpp": "agentscope_rx/model/"}
+LOADED_BY = {
+    "httpx": "agentscope_rx/model/http.py",
+    "redis": "agentscope_rx/state/shared/redis_server.py",
+    "rich": "agentscope_rx/cli/",
+    "sqlalchemy": "agentscope_rx/state/shared/sql",
+    "xllamacpp": "agentscope_rx/model/",
+}
 """Whose business a third-party package is."""
 
 REQUIRED = {"reactivex", "pydantic", "httpx"}
@@ -269,7 +275,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
 
 
 def test_the_namespace_needs_no_optional_package() -> None:
-    absent = "sys.modules.update(dict.fromkeys(('rich', 'xllamacpp', 'opentelemetry')))"
+    absent = "sys.modules.update(dict.fromkeys(('opentelemetry', 'redis', 'rich', 'sqlalchemy', 'xllamacpp')))"
     assert fresh(f"import sys; {absent}; from agentscope_rx import *; print('done')") == "done"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import NoneType
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from ..middleware import Chain, MiddlewareLike
 from ..model import ChatModel, ModelOptions
 from ..operators import to_message
 from ..permission import PermissionContext
-from ..state import AgentState, InMemoryStateStore, StateStore
+from ..state import AgentState, InMemoryStateStore, StateStore, leased
 from ..stream import Stream, from_async_iterable, using_async
 from ..tools import HasToolGroups, Tool, Toolkit
 from .answers import check_answers
@@ -48,7 +48,7 @@ class ReActAgent:
     """An agent that reasons with a model and acts with tools until it has an answer.
 
     One object serves any number of sessions, from any event loop and thread: nothing of a call lives on it. Calls of
-    one session wait for each other, in order.
+    one session wait for each other, in order; if the store has leases, those of other processes too.
 
     Args:
         name: Who speaks; the name of its messages.
@@ -230,7 +230,7 @@ class ReActAgent:
         given = _given(context)
 
         async def load() -> AsyncIterator[AgentState]:
-            yield (await self._load(given))[0]
+            yield (await self._load(self._store, given))[0]
 
         return from_async_iterable(load)
 
@@ -272,9 +272,9 @@ class ReActAgent:
 
         return from_async_iterable(run)
 
-    async def _load(self, context: RuntimeContext) -> tuple[AgentState, int]:
+    async def _load(self, store: StateStore, context: RuntimeContext) -> tuple[AgentState, int]:
         session_id = self._sessions.id_of(context)
-        stored = await self._store.load(session_id, context.user_id)
+        stored = await store.load(session_id, context.user_id)
         if stored is not None:
             return stored
         return AgentState(session_id=session_id, user_id=context.user_id, permission=self._permission), 0
@@ -284,14 +284,17 @@ class ReActAgent:
         context: RuntimeContext | None,
         begin: Callable[[Call, AgentState, RuntimeContext], _Turn],
     ) -> Stream[Any]:
-        """Run a turn of a session: wait for the gate, load the state, emit the turn's events, save the state."""
+        """Run a turn of a session: wait until it is ours, load the state, emit the turn's events, save the state."""
         given = _given(context)
 
         @asynccontextmanager
         async def turn() -> AsyncIterator[_Turn]:
             with self._sessions.entered(given) as call:
-                async with call.session.gate:
-                    state, version = await self._load(given)
+                async with call.session.gate, AsyncExitStack() as leaving:
+                    with call.running():  # another process may keep it waiting, and there is nothing to save yet
+                        ours = leased(self._store, call.session.id, call.session.user_id)
+                        store = await leaving.enter_async_context(ours)
+                    state, version = await self._load(store, given)
                     own = given.copy().put(AgentState, state).put(HasToolGroups, state)
                     running = begin(call, state, own)
                     try:
@@ -300,12 +303,12 @@ class ReActAgent:
                     except BaseException:
                         running.remember()
                         try:
-                            await self._store.save(state, version)
+                            await store.save(state, version)
                         except Exception:  # what made the turn fail is what the subscriber must hear of
                             _log.exception("the state of session %r was not saved", call.session.id)
                         raise
                     running.remember()
-                    await self._store.save(state, version)
+                    await store.save(state, version)
 
         return using_async(turn, lambda running: running.events())
 

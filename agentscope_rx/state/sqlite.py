@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sqlite3
 import threading
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..errors import StoreError
 from .agent_state import AgentState
+from .keys import row_key
 from .record import read_record, write_record
 from .store import StoredState, state_conflict
 
@@ -41,8 +41,8 @@ class SqliteStateStore:
     """Keeps sessions in a table `agent_states` of a SQLite database, which processes and other tables may share.
 
     It has one connection, which threads and event loops take turns to use; make one store in each process. Close it
-    when it is not needed any more. In the table, ids are JSON: `"ann"`, and `null` for no user. A save whose await is
-    cancelled may still be done.
+    when it is not needed any more. In the table, ids are JSON: `"ann"`, and `null` for no user; long ones are digests.
+    A save whose await is cancelled may still be done.
 
     Args:
         path: The database file, made when it is not there; on a local disk, since write-ahead logging needs that.
@@ -89,7 +89,7 @@ class SqliteStateStore:
         Raises:
             StoreError: the database cannot be written.
         """
-        await asyncio.to_thread(self._execute, "write", _DELETE, *_key(session_id, user_id))
+        await asyncio.to_thread(self._execute, "write", _DELETE, *row_key(session_id, user_id))
 
     def close(self) -> None:
         """Close the database, after what is being done; what comes later is a StoreError."""
@@ -97,12 +97,12 @@ class SqliteStateStore:
             self._connection.close()
 
     def _load(self, session_id: str, user_id: str | None) -> StoredState | None:
-        rows, _ = self._execute("read", _LOAD, *_key(session_id, user_id))
+        rows, _ = self._execute("read", _LOAD, *row_key(session_id, user_id))
         where = f"the row of session {session_id!r} and user {user_id!r} in agent_states of {self._path}"
         return read_record(rows[0][0], where) if rows else None
 
     def _save(self, state: AgentState, version: int, record: str) -> int:
-        key = _key(state.session_id, state.user_id)
+        key = row_key(state.session_id, state.user_id)
         if version:
             _, saved = self._execute("write", _UPDATE, version + 1, record, *key, version)
         else:
@@ -140,7 +140,3 @@ class SqliteStateStore:
                 f"cannot {what} the SQLite database {self._path}: {error}; "
                 "see that it is there, open and not locked, and try again"
             ) from error
-
-
-def _key(session_id: str, user_id: str | None) -> tuple[str, str]:
-    return json.dumps(user_id), json.dumps(session_id)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..errors import StateConflictError
 from .agent_state import AgentState
 
-__all__ = ["StateStore", "StoredState", "state_conflict"]
+__all__ = ["LeasingStateStore", "StateStore", "StoredState", "lease_lost", "leased", "state_conflict"]
 
 
 class StoredState(NamedTuple):
@@ -49,9 +50,37 @@ class StateStore(Protocol):
         ...
 
 
+@runtime_checkable
+class LeasingStateStore(StateStore, Protocol):
+    """A store that can keep everybody else out of a session, in other processes too."""
+
+    def lease(self, session_id: str, user_id: str | None = None) -> AbstractAsyncContextManager[StateStore]:
+        """Wait until nobody is in a session, and be in it alone; what is entered is the store to use inside.
+
+        Its saves are StateConflictErrors once somebody else is in the session, as after a breakdown.
+
+        Raises:
+            StoreError: on entering, when the store fails.
+        """
+        ...
+
+
+def leased(store: StateStore, session_id: str, user_id: str | None) -> AbstractAsyncContextManager[StateStore]:
+    """Be in a session alone, if its store can see to it; what is entered is the store to use inside."""
+    return store.lease(session_id, user_id) if isinstance(store, LeasingStateStore) else nullcontext(store)
+
+
 def state_conflict(state: AgentState, version: int, held: int) -> StateConflictError:
     """Return the error about a state that was loaded at a version, while the store holds another one."""
     return StateConflictError(
         f"session {state.session_id!r} is at version {held}, and was loaded at version {version}; "
+        "load it again and repeat the call"
+    )
+
+
+def lease_lost(state: AgentState) -> StateConflictError:
+    """Return the error about a state that is saved by who has no longer the lease of its session."""
+    return StateConflictError(
+        f"session {state.session_id!r} has been taken over by somebody else, since its lease was not renewed in time; "
         "load it again and repeat the call"
     )

@@ -48,6 +48,11 @@ class LoopLocal(Generic[T]):
             self._kept[loop] = (value, keeper)
         return value
 
+    async def aclose(self) -> None:
+        """Close the value of the running loop, if it has one; the next `get` makes another."""
+        if kept := self._kept.get(asyncio.get_running_loop()):
+            await kept[1].aclose()
+
     async def _keep(self, value: T) -> AsyncGenerator[None, None]:
         try:
             yield
