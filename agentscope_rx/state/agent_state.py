@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..message import AssistantMessage, Msg
-from ..message.frozen import FrozenModel
+from ..message.frozen import FrozenModel, LazyModel
 from ..model import OutputFormat
 from ..permission import PermissionContext
 
@@ -43,13 +43,11 @@ class ContextCut(FrozenModel):
     """What the model is told in the place of what comes before; "" for nothing."""
 
 
-class AgentState(BaseModel):
+class AgentState(LazyModel):
     """What an agent remembers of one session: loaded behind the session's gate, saved at every end.
 
     A tool that has a parameter of this type is handed the state of its session, and may keep things in `values`.
     """
-
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True)
 
     session_id: str
     """The conversation."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ..errors import StoreError
+from ..message.frozen import LazyModel
 from .agent_state import AgentState
 from .store import StoredState
 
@@ -17,9 +18,7 @@ _FORMAT = 1
 """The format of the records that this version of the package writes, and the newest that it reads."""
 
 
-class _Header(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True)
-
+class _Header(LazyModel):
     format: int = Field(ge=1)
     version: int = Field(ge=1)
 
