@@ -29,6 +29,7 @@ _FINISH_REASONS = {
 
 _NOT_YET = (None, "", "null")
 
+
 class DashScopeDecoder(FrameDecoder):
     """Decodes one stream.
 
