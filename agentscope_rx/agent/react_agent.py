@@ -28,6 +28,7 @@ from .expect import expect
 from .inputs import AgentInput, Given, read_input, said_anew
 from .output import Output, OutputType, read_output_type, resumed_validator
 from .reply import Reply, Settings
+from .schemas import build_schemas
 from .session import Call, Sessions
 from .shutdown import shut_down
 
@@ -109,6 +110,7 @@ class ReActAgent:
         self._permission = permission
         self._store: StateStore = InMemoryStateStore() if state_store is None else state_store
         self._sessions = Sessions(default_session_id or name)
+        build_schemas()
 
     @property
     def name(self) -> str:
