@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -155,11 +157,78 @@ def test_hook_stop_agent(capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys) == "[wants add {'a': 17, 'b': 25}]\nI will add.\n17 plus 25 is 42.\n"
 
 
+def test_middlewares(capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel([[tool_call("process_data", {"dataset": "customers"})], [text("1000 "), text("records.")]])
+    example("middlewares")(model, now=lambda: datetime(2030, 1, 2, 3, 4, tzinfo=UTC), clock=lambda: 0.0)
+    assert output(capsys).splitlines() == [
+        "[agent] assistant starts with 1 message(s)",
+        "[prompt] user-42 in demo",
+        "[reasoning] round 1, 2 messages",
+        "[audit 1] scripted: 2 messages, 1 tools",
+        "[audit 1] 5 events in 0.0 s",
+        "[acting] process_data",
+        "[acting] … 50% of customers",
+        "[acting] … 100% of customers",
+        "[acting] … customers has 1000 records",
+        "[acting] done",
+        "[reasoning] round 2, 3 messages",
+        "[audit 2] scripted: 3 messages, 1 tools",
+        "[audit 2] 6 events in 0.0 s",
+        "[agent] done",
+        "1000 records.",
+        "[audit] 2 model calls, 11 events",
+    ]
+    assert model.requests[0].messages[0].get_text_content() == (
+        "You are a helpful assistant.\n\nIt is 2030-01-02 03:04 UTC.\nThe user is user-42, the environment demo."
+    )
+
+
+def test_runtime_context(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel(
+        [
+            [tool_call("open_ticket", {"subject": "the printer"})],
+            [text("It is open.")],
+            [text("You are welcome.")],
+            [text("Hello, Bob.")],
+        ]
+    )
+    example("runtime_context")(model, tmp_path)
+    assert output(capsys).splitlines() == [
+        "alice: Open a ticket about the printer",
+        "assistant: It is open.",
+        "alice: Thank you!",
+        "assistant: You are welcome.",
+        "bob: Hello!",
+        "assistant: Hello, Bob.",
+        "[alice has 4 messages]",
+        "[bob has 2 messages]",
+    ]
+    assert [list(tool.parameters["properties"]) for tool in model.requests[0].tools] == [["subject"]]
+    [result] = model.requests[1].messages[-1].get_content_blocks(ToolResultBlock)
+    assert result.output[0].text == "Acme has a ticket about the printer, by alice (req-1)"  # type: ignore[union-attr]
+    assert len(model.requests[2].messages) == 3
+    assert len(model.requests[3].messages) == 1
+    assert len(list(tmp_path.glob("support-*.json"))) == 2
+
+
+def test_state_auto_save(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel([[text("Blue.")], [text("Seven.")], [text("It is blue.")]])
+    example("state_auto_save")(model, tmp_path / "sessions.db")
+    assert output(capsys).splitlines()[-4:] == [
+        "[4 messages are saved]",
+        "[4 messages are there]",
+        "User: What is my favourite colour?",
+        "Assistant: It is blue.",
+    ]
+    assert len(model.requests[-1].messages) == 5
+
+
 _SAID_IN_ORDER = {
     "accumulate_events": ("[tool] add\n", "[tool result state=success]\n", "\n[end] full text:\n", "42"),
     "agent_event_stream": ("[MODEL_CALL_START]", "[MODEL_CALL_END]", "\n[AGENT_END] "),
     "streaming_ui": ("[calling add ...]\n", "[the tool is done: success]\n", "42", "\n[done]\n"),
     "tool_streaming": ("User: Research", "\nDone.\n"),
+    "middlewares": ("[audit 1] ", "[acting] process_data\n", "[audit 2] ", "[agent] done\n", "[audit] 2 model calls"),
 }
 
 
