@@ -90,7 +90,8 @@ class FrameDecoder:
         if not self.finished:
             if not self._started:
                 raise ModelStreamError(
-                    f"the server answered with {_kind_of_text(stray)}, not with an event stream; {self._check}"
+                    f"the server answered with {_kind_of_text(stray)}, not with an event stream; {self._check}",
+                    malformed=not stray.strip(),
                 )
             raise ModelTruncatedError(
                 "the model's answer broke off: the stream ended without a finish reason; what came before stands"

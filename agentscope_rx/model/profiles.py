@@ -56,6 +56,8 @@ class ProviderProfile:
     """Whether a base URL may leave out the scheme, the host, the port and the path."""
     max_tokens_field: str = "max_tokens"
     """The field of the token limit at the provider's own API; any other server is sent `max_tokens`."""
+    names_speakers: bool = False
+    """Whether the provider's own API is told who speaks; other servers ignore it at best, and some refuse it."""
     replays_reasoning: bool = False
     """Whether assistant turns with tool calls must carry `reasoning_content`, even when it is empty."""
     output: OutputSupport = OutputSupport.NONE
@@ -83,8 +85,10 @@ class ProviderProfile:
         return Endpoint(url, key or None, is_vendor)
 
     def served_at(self, endpoint: Endpoint) -> ProviderProfile:
-        """Return what is special about the server at an endpoint: any but the provider's own is sent `max_tokens`."""
-        return self if endpoint.is_vendor else replace(self, max_tokens_field="max_tokens", output=OutputSupport.NONE)
+        """Return what is special about the server at an endpoint: of any but the provider's own, little is known."""
+        if endpoint.is_vendor:
+            return self
+        return replace(self, max_tokens_field="max_tokens", names_speakers=False, output=OutputSupport.NONE)
 
     def url(self, base_url: str | None = None) -> str:
         """Return where the API is: what is given, else what the environment says, else the provider's own.
@@ -131,6 +135,7 @@ OPENAI = ProviderProfile(
     key_variables=("OPENAI_API_KEY",),
     url_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     max_tokens_field="max_completion_tokens",
+    names_speakers=True,
     output=OutputSupport.BESIDE_TOOLS,
 )
 """OpenAI, and any server that speaks its protocol and has no profile of its own."""
@@ -140,6 +145,7 @@ DEEPSEEK = ProviderProfile(
     base_url="https://api.deepseek.com/v1",
     key_variables=("DEEPSEEK_API_KEY",),
     url_variables=("DEEPSEEK_BASE_URL",),
+    names_speakers=True,
     replays_reasoning=True,
 )
 """DeepSeek."""

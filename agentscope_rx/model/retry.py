@@ -35,8 +35,8 @@ _PASSING_KINDS = frozenset(
 class RetryPolicy:
     """How often and how patiently a failed model call is made again.
 
-    The wait doubles from attempt to attempt, and a random part of it, up to a half, is left out, so that many clients
-    do not come back at once. A `Retry-After` of the server replaces a shorter wait.
+    The wait doubles from attempt to attempt, and a random part of it, up to a quarter, is left out, so that many
+    clients do not come back at once. A `Retry-After` of the server replaces a shorter wait.
     """
 
     max_attempts: int = 3
@@ -68,7 +68,7 @@ class RetryPolicy:
         if attempt >= self.max_attempts or (spoke and not self.after_content) or not _may_pass(error, spoke):
             return None
         backoff: float = min(self.max_delay, self.base_delay * 2 ** (attempt - 1))
-        backoff *= 1 - self.random() / 2
+        backoff *= 1 - self.random() / 4
         asked = error.retry_after if isinstance(error, ModelHTTPError) else None
         if asked is None:
             return backoff

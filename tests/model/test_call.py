@@ -277,7 +277,6 @@ def test_text_after_done_is_ignored_though_the_server_goes_on_sending() -> None:
 @pytest.mark.parametrize(
     ("body", "content_type", "said"),
     [
-        (b"", "text/event-stream", "empty body"),
         (b"<html><body>Welcome to the proxy</body></html>", "text/html", "web page"),
         (b'{"error":{"message":"no","type":"not_found_error"}}', "application/json", "not_found_error"),
     ],
@@ -294,6 +293,21 @@ def test_b6_71_a_success_that_is_no_stream_is_an_error_and_not_tried_again(
             assert isinstance(got.error, ModelStreamError)
             assert said in str(got.error)
             assert len(server.exchanges) == 1
+
+    run(main())
+
+
+def test_b6_71_an_empty_body_is_tried_again_and_never_an_empty_answer() -> None:
+    async def main() -> None:
+        async def nothing(exchange: Exchange) -> None:
+            await exchange.respond(b"")
+
+        async with serving(nothing, whole) as server:
+            assert (await outcome_of(model(server, retry=policy(Naps())))).text == "Hello"
+        async with serving(nothing) as server:
+            got = await outcome_of(model(server, retry=policy(Naps())))
+            assert isinstance(got.error, ModelStreamError)
+            assert ("empty body" in str(got.error), len(server.exchanges)) == (True, 3)
 
     run(main())
 

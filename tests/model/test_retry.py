@@ -63,12 +63,12 @@ def test_the_wait_doubles_up_to_a_limit_until_the_attempts_are_used_up() -> None
     assert [policy.delay(refused(500), attempt) for attempt in range(1, 7)] == [1.0, 2.0, 4.0, 5.0, 5.0, None]
 
 
-def test_up_to_half_of_the_wait_is_left_to_chance() -> None:
+def test_up_to_a_quarter_of_the_wait_is_left_to_chance() -> None:
     policy = RetryPolicy(base_delay=1.0, random=lambda: 1.0)
-    assert policy.delay(refused(500), 1) == 0.5
+    assert policy.delay(refused(500), 1) == 0.75
     delays = {RetryPolicy(base_delay=1.0).delay(refused(500), 1) for _ in range(20)}
     assert len(delays) > 1
-    assert all(delay is not None and 0.5 < delay <= 1.0 for delay in delays)
+    assert all(delay is not None and 0.75 < delay <= 1.0 for delay in delays)
 
 
 def test_the_server_may_ask_for_a_longer_wait_but_not_for_a_shorter_or_an_endless_one() -> None:

@@ -20,11 +20,14 @@ __all__ = ["encode_messages"]
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def encode_messages(messages: Iterable[Msg], *, replay_reasoning: bool = False) -> list[dict[str, Any]]:
+def encode_messages(
+    messages: Iterable[Msg], *, names_speakers: bool = True, replay_reasoning: bool = False
+) -> list[dict[str, Any]]:
     """Return the conversation as chat messages, those of the system first.
 
     Args:
         messages: the conversation; assistant messages are whole replies.
+        names_speakers: whether messages say who speaks, where it is somebody of his own name.
         replay_reasoning: whether turns with tool calls carry their thinking as `reasoning_content`.
 
     Raises:
@@ -37,7 +40,11 @@ def encode_messages(messages: Iterable[Msg], *, replay_reasoning: bool = False) 
             others.extend(_turn(item, replay_reasoning))
         else:
             (system if item.role is MsgRole.SYSTEM else others).extend(_message(item))
-    return system + others
+    spoken = system + others
+    if not names_speakers:
+        for message in spoken:
+            message.pop("name", None)
+    return spoken
 
 
 def _message(spoken: Spoken) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,9 @@ def encode_request(model_name: str, request: ModelRequest, profile: ProviderProf
     options = request.options
     body: dict[str, Any] = {
         "model": model_name,
-        "messages": encode_messages(request.messages, replay_reasoning=profile.replays_reasoning),
+        "messages": encode_messages(
+            request.messages, names_speakers=profile.names_speakers, replay_reasoning=profile.replays_reasoning
+        ),
         "stream": True,
         "stream_options": {"include_usage": True},
         **_encode_tools(request.tools, options.tool_choice, profile),

@@ -27,7 +27,7 @@ from agentscope_rx.message import (
     UserMessage,
     VideoBlock,
 )
-from agentscope_rx.model import ModelOptions, ModelRequest, ToolSchema
+from agentscope_rx.model import ModelOptions, ModelRequest, ProviderProfile, ToolSchema
 from agentscope_rx.model.openai_chat import encode_request
 from agentscope_rx.model.profiles import DEEPSEEK, OLLAMA, OPENAI
 
@@ -337,6 +337,21 @@ def test_media_in_a_result_follow_in_a_user_message() -> None:
         },
         {"role": "assistant", "content": "nice"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "base_url", "named"),
+    [
+        (OPENAI, OPENAI.base_url, True),
+        (DEEPSEEK, DEEPSEEK.base_url, True),
+        (OPENAI, "https://api.groq.com/openai/v1", False),  # which refuses a name
+        (OLLAMA, OLLAMA.base_url, False),
+    ],
+)
+def test_names_are_sent_to_those_that_know_them(profile: ProviderProfile, base_url: str, named: bool) -> None:
+    request = ModelRequest([UserMessage("alice", "hi"), AssistantMessage("friday", "hello"), UserMessage("bye")])
+    body = encode_request("m", request, profile.served_at(profile.endpoint("key", base_url)))
+    assert ["name" in message for message in body["messages"]] == [named, named, False]
 
 
 def test_names_are_sent_when_they_say_something_and_are_valid() -> None:
