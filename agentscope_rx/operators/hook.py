@@ -85,6 +85,10 @@ of them, nor CUSTOM, REQUEST_STOP, SUBAGENT_EXPOSED or a child's |
     Emits the events outside of its parts unchanged, and in the place of each part what its operator makes of it. What
     comes after a part waits until its operator has completed; order is kept, and nothing is lost. Completes and fails
     with its source; an error of an operator ends the stream.
+
+    Tool calls that run in parallel are parts side by side, of which none waits for another: each keeps its own order.
+    Where an operator of `on_tool_call` takes time, one call may be overtaken by another, and a fold behind it, such as
+    `to_message`, takes what comes late for a repeat. Give such a hook to the agent, which numbers the events behind it.
     """
     return Hook(
         on_agent=on_agent,
