@@ -1,4 +1,4 @@
-"""Several calls wait at once: each gets its own answer, none is asked about twice, and all kinds of tools look alike."""
+"""Several calls wait at once: each gets its own answer, none is asked about twice, all kinds of tools look alike."""
 
 from __future__ import annotations
 
