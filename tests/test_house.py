@@ -274,6 +274,15 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert fresh(f"import sys; from agentscope_rx import UserMessage, MessageBuilder, encode; {loaded}") == "pydantic"
 
 
+def test_an_agent_loads_nothing_that_few_agents_need() -> None:
+    seldom = ["httpx", "sqlite3"]
+    seldom += [
+        f"agentscope_rx.{name}" for name in ("event.codec", "model.http", "permission.commands", "state.json_file")
+    ]
+    loaded = f"print(*[name for name in {seldom} if name in sys.modules])"
+    assert fresh(f"import sys; from agentscope_rx import ReActAgent, UserMessage; {loaded}") == ""
+
+
 def test_the_namespace_needs_no_optional_package() -> None:
     absent = "sys.modules.update(dict.fromkeys(('opentelemetry', 'redis', 'rich', 'sqlalchemy', 'xllamacpp')))"
     assert fresh(f"import sys; {absent}; from agentscope_rx import *; print('done')") == "done"

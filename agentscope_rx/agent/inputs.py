@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ConfigurationError, RemoteProtocolError, ResumeError
 from ..event import (
     ConfirmResult,
-    Dialect,
     ExternalExecutionResultEvent,
     UserConfirmResultEvent,
     UserInterruptEvent,
-    decode,
 )
 from ..identity import new_id
 from ..message import Msg, MsgRole, ToolResultBlock, UserMessage
+
+if TYPE_CHECKING:
+    from ..event import Dialect
 
 __all__ = ["AgentInput", "Answer", "Given", "read_input", "said_anew"]
 
@@ -124,6 +125,8 @@ def _confirm_results(items: Any) -> tuple[ConfirmResult, ...]:
 
 def _confirm_result(item: Any) -> ConfirmResult:
     """Read a ConfirmResult from its JSON, in this package's form or in that of AgentScope Java or Python."""
+    from ..event import decode  # the codec is large, and most answers come as objects
+
     if not isinstance(item, Mapping):
         raise ResumeError(f"{CONFIRM_RESULTS} holds ConfirmResults or their JSON: got {type(item).__name__}")
     key = "confirmResults" if _dialect(item) == "java" else "confirm_results"

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from ..errors import MissingStartError, ProtocolError
 from ..identity import UtcDatetime
 from ..message import (
@@ -56,7 +58,7 @@ class ModelCallRecord(FrozenModel):
     """How many blocks the message had then: what a reset goes back to."""
     ended: bool = False
     """Whether it has ended; the figures below are its own, absolute, None when unknown."""
-    usage: ChatUsage = ChatUsage()
+    usage: ChatUsage = Field(default_factory=ChatUsage)
     """What it cost."""
 
 

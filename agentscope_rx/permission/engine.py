@@ -11,7 +11,6 @@ from ..errors import ToolError
 from ..message import PermissionBehavior, PermissionRule
 from ..tools import Tool, ToolVerdict
 from .access import Access, PlainAccess
-from .commands import CommandAccess
 from .context import PermissionContext
 from .decision import DECISIONS, PermissionDecision, PermissionStep
 from .mode import PermissionMode
@@ -80,8 +79,11 @@ class _Call:
     def access(self) -> Access:
         if self.tool.paths and self.tool.command:
             raise ToolError("it declares paths and a command; expected one of them")
-        kind = PathAccess if self.tool.paths else CommandAccess if self.tool.command else PlainAccess
-        return kind(self.tool, self._arguments)
+        if self.tool.command:
+            from .commands import CommandAccess  # it reads shell commands, which few agents have a tool for
+
+            return CommandAccess(self.tool, self._arguments)
+        return (PathAccess if self.tool.paths else PlainAccess)(self.tool, self._arguments)
 
     @cached_property
     def verdict(self) -> ToolVerdict:

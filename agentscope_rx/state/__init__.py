@@ -1,11 +1,21 @@
-"""State (floor 5): what an agent remembers of its sessions, and where it is kept."""
+"""State (floor 5): what an agent remembers of its sessions, and where it is kept.
+
+The store in memory loads with the package, the others when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .agent_state import AgentState, ContextCut, PausedReply
-from .json_file import JsonFileStateStore
 from .memory import InMemoryStateStore
-from .shared import RedisStateStore, SharedStateStore, SqlStateStore
-from .sqlite import SqliteStateStore
 from .store import LeasingStateStore, StateStore, StoredState, leased
+
+if TYPE_CHECKING:
+    from .json_file import JsonFileStateStore
+    from .shared import RedisStateStore, SharedStateStore, SqlStateStore
+    from .sqlite import SqliteStateStore
 
 __all__ = [
     "AgentState",
@@ -22,3 +32,22 @@ __all__ = [
     "StoredState",
     "leased",
 ]
+
+_LAZY = {
+    "JsonFileStateStore": ".json_file",
+    "RedisStateStore": ".shared",
+    "SharedStateStore": ".shared",
+    "SqlStateStore": ".shared",
+    "SqliteStateStore": ".sqlite",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
