@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..context import RuntimeContext
 from ..event import ConfirmResult, RequireUserConfirmEvent, UserInterruptEvent
 from ..message import ToolUseBlock
+from ..tools.run import refusal
 from .controls import visible
+from .tools import TOOLS
 
 __all__ = ["ask"]
 
@@ -57,7 +60,12 @@ def _edited(call: ToolUseBlock) -> ToolUseBlock | None:
     if not isinstance(arguments, dict):
         print("Arguments are a JSON object.")
         return None
-    return call.model_copy(update={"input": arguments, "raw_input": raw})
+    edited = call.model_copy(update={"input": arguments, "raw_input": raw})
+    tool = next((tool for tool in TOOLS if tool.name == call.name), None)
+    if tool is not None and (why := refusal(edited, tool, RuntimeContext())) is not None:
+        print(visible(why))
+        return None
+    return edited
 
 
 @contextmanager

@@ -177,6 +177,12 @@ def test_arguments_can_be_edited_and_rules_accepted() -> None:
         terminal.until("as JSON: ")
         terminal.press("[1\n")
         terminal.until("no JSON")
+        for unfit in ("[1]", '{"sum": "5+5"}'):
+            terminal.until("[a]lways? ")
+            terminal.press("e\n")
+            terminal.until("as JSON: ")
+            terminal.press(f"{unfit}\n")
+        terminal.until("expression")
         terminal.until("[a]lways? ")
         terminal.press("e\n")
         terminal.until("as JSON: ")
