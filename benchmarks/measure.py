@@ -34,11 +34,12 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def child(command: Sequence[str | Path]) -> dict[str, Any]:
+def child(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run a Python script in a process of its own; returns the JSON object that is its last line.
 
     Args:
         command: The script or `-m module`, and its arguments; the interpreter first, when it is not this one.
+        environment: What it finds in its environment besides what is in ours.
 
     Raises:
         ChildFailedError: it fails, or says nothing.
@@ -46,9 +47,9 @@ def child(command: Sequence[str | Path]) -> dict[str, Any]:
     words = [str(word) for word in command]
     if "python" not in Path(words[0]).name:
         words.insert(0, sys.executable)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, env=variables, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ChildFailedError(str(error)) from error
     said = done.stdout.strip().splitlines()
