@@ -58,7 +58,7 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def _new_client() -> httpx.AsyncClient:
-    mounts = dict.fromkeys(_THIS_MACHINE)
+    mounts: dict[str, httpx.AsyncBaseTransport | None] = dict.fromkeys(_THIS_MACHINE)
     try:
         return httpx.AsyncClient(verify=_ssl_context(), timeout=_TIMEOUT, limits=_LIMITS, mounts=mounts)
     except ImportError:
