@@ -19,6 +19,11 @@ from .views import events_view, json_view, transcript_view
 
 __all__ = ["main"]
 
+_ENVIRONMENT = (
+    "Keys and base URLs come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL and those of the other providers. "
+    "`agentscope-rx models` lists them."
+)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the console.
@@ -43,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="agentscope-rx", description="Agents whose replies are event streams.")
+    parser = argparse.ArgumentParser(
+        prog="agentscope-rx", description="Agents whose replies are event streams.", epilog=_ENVIRONMENT
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     chat = commands.add_parser(
@@ -51,8 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         help="talk to an agent that can calculate and tell the time",
         description="Talk to an agent that can calculate and tell the time. Ctrl-C stops an answer; an empty line, "
         "`exit` or Ctrl-D leaves.",
-        epilog="Keys and base URLs come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL and those of the other "
-        "providers. `agentscope-rx models` lists them.",
+        epilog=_ENVIRONMENT,
     )
     answer = "answer this and leave; without it, ask for more"
     chat.add_argument("question", nargs="?", type=_question, metavar="QUESTION", help=answer)
