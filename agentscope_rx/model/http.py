@@ -108,9 +108,7 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
             responded = True
             if not response.is_success:
                 raise await _refusal(response, request.mask)
-            # The decoder of a body that is not encoded would cost as much as parsing it; a hook may have read the body.
-            plain = "Content-Encoding" not in response.headers and not response.is_stream_consumed
-            body = response.aiter_raw() if plain else response.aiter_bytes()
+            body = _body(response)
             try:
                 async for chunk in body:
                     yield chunk
@@ -132,6 +130,13 @@ async def post(request: HttpRequest, client: HttpClient | None = None) -> AsyncG
         raise ModelHTTPError(
             f"no answer from {_origin(request.url)} ({_reason(error)}); check that the server runs and can be reached"
         ) from None
+
+
+def _body(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Read the body; one that is not encoded as it comes, because decoding nothing costs more than parsing it."""
+    stream = response.stream
+    plain = "Content-Encoding" not in response.headers and not response.is_stream_consumed  # by a hook of the client
+    return aiter(stream) if plain and isinstance(stream, httpx.AsyncByteStream) else response.aiter_bytes()
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:
