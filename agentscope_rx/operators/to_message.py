@@ -8,19 +8,10 @@ from reactivex import Observable, abc
 
 from ..errors import ProtocolError
 from ..event import AgentEvent, AgentStartEvent, MessageBuilder, ReplyEvent
-from ..message import AssistantMessage, GenerateReason
+from ..message import PAUSES, AssistantMessage
 from .operator import Operator
 
 __all__ = ["to_message"]
-
-_FINAL = {
-    GenerateReason.MODEL_STOP,
-    GenerateReason.STRUCTURED_OUTPUT,
-    GenerateReason.INTERRUPTED,
-    GenerateReason.MAX_ITERATIONS,
-    GenerateReason.ERROR,
-}
-"""Reasons after which a reply is not taken up again."""
 
 
 def to_message(source: str | None = None) -> Operator[AgentEvent, AssistantMessage]:
@@ -64,7 +55,7 @@ def to_message(source: str | None = None) -> Operator[AgentEvent, AssistantMessa
                 if isinstance(event, AgentStartEvent):
                     builders[reply_id] = builder
                 if message is not None:
-                    if message.generate_reason in _FINAL:
+                    if message.generate_reason not in PAUSES:
                         finished[reply_id] = builders.pop(reply_id).last_seq
                     observer.on_next(message)
 
