@@ -24,7 +24,7 @@ class Consumption(Generic[T]):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, scheduler: SchedulerBase) -> None:
         """Prepare a subscription with `scheduler`, which a task of `loop` will wait for."""
-        self._scheduler = scheduler
+        self._scheduler = scheduler.with_take(self._take) if isinstance(scheduler, LoopScheduler) else scheduler
         self._subscription = SingleAssignmentDisposable()
         self._end: asyncio.Future[None] = loop.create_future()
         self._settled = False
@@ -46,6 +46,13 @@ class Consumption(Generic[T]):
         """Dispose the source at once; `run` then raises CancelledError, when the cleanup has finished."""
         self._subscription.dispose()
         self._settle(asyncio.CancelledError("the stream was disposed"))
+
+    def _take(self, error: Exception) -> bool:
+        """Hear of an operator on the way that failed when it was told of the end, and so did not tell of it."""
+        if self._settled:
+            return False
+        self._settle(error)
+        return True
 
     def _settle(self, error: BaseException | None = None) -> None:
         # The future holds no error: it would refuse a StopIteration, and the waiter would never wake.

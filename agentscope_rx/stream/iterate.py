@@ -123,6 +123,7 @@ class _Inbox(Generic[T]):
     async def items(self, source: Observable[T], context: Mapping[str, Any] | None) -> AsyncGenerator[T, None]:
         loop = asyncio.get_running_loop()
         self._scheduler = LoopScheduler(loop, self._gate, context)
+        self._scheduler.take = self._take
         items, gate, low = self._items, self._gate, self._limit // 2
         try:
             attach(self._subscription, source, self._push, self._end, self._end, self._scheduler)
@@ -178,6 +179,13 @@ class _Inbox(Generic[T]):
             self._gate.close()
             if len(self._items) <= self._limit // 2:  # the consumer, in another thread, has taken them meanwhile
                 self._gate.open()
+
+    def _take(self, error: Exception) -> bool:
+        """Hear of an operator on the way that failed when it was told of the end, and so did not tell of it."""
+        if self._ended:
+            return False
+        self._end(error)
+        return True
 
     def _end(self, error: Exception | None = None) -> None:
         if not self._ended:

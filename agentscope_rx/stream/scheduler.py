@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -47,16 +47,27 @@ class LoopScheduler(PeriodicScheduler):
         """What the subscriber wants its sources to know, by name."""
         self.tasks: set[asyncio.Task[Any]] = set()
         """The tasks of the sources of this subscription; each leaves the set when its cleanup has finished."""
+        self.take: Callable[[Exception], bool] = _nobody
+        """Takes the error of an operator that failed when it was told of the end, and so did not pass that on; returns
+        whether somebody was still waiting for it."""
 
     def child(self) -> LoopScheduler:
         """Return a scheduler for a part of this subscription: same loop, gate and context, but tasks of its own."""
-        return LoopScheduler(self.loop, self.gate, self.context)
+        part = LoopScheduler(self.loop, self.gate, self.context)
+        part.take = self.take
+        return part
 
     def with_gate(self, gate: Gate) -> LoopScheduler:
         """Return a scheduler for the sources of this subscription that pauses them by another gate."""
         gated = LoopScheduler(self.loop, gate, self.context)
-        gated.tasks = self.tasks
+        gated.tasks, gated.take = self.tasks, self.take
         return gated
+
+    def with_take(self, take: Callable[[Exception], bool]) -> LoopScheduler:
+        """Return a scheduler for the sources of this subscription that gives unheard errors to `take`."""
+        taking = self.with_gate(self.gate)
+        taking.take = take
+        return taking
 
     async def joined(self) -> None:
         """Wait, on the loop, until every source of this subscription has finished its cleanup.
@@ -112,6 +123,10 @@ class LoopScheduler(PeriodicScheduler):
     ) -> DisposableBase:
         """Run `action` on the loop at `duetime` (a datetime, or seconds since the epoch)."""
         return self.schedule_relative(self.to_datetime(duetime) - self.now, action, state)
+
+
+def _nobody(error: Exception) -> bool:
+    return False
 
 
 def home_of(scheduler: SchedulerBase | None) -> asyncio.AbstractEventLoop | None:

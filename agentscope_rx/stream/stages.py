@@ -118,7 +118,10 @@ class _Stages(DisposableBase, Generic[T]):
     ) -> None:
         self._generator = generator
         self._observer = observer
+        self._take_further: Callable[[Exception], bool] = lambda error: False
         self._scheduler = scheduler
+        if isinstance(scheduler, LoopScheduler):
+            self._take_further, self._scheduler = scheduler.take, scheduler.with_take(self._take)
         self._loop: asyncio.AbstractEventLoop | None = None  # where the generator has run last
         self._gate = scheduler.gate if isinstance(scheduler, LoopScheduler) else Gate()
         self._context = contextvars.copy_context()
@@ -229,7 +232,15 @@ class _Stages(DisposableBase, Generic[T]):
             except Exception as error:
                 self._end(error)
 
-        self._attach(stage, forward, lambda: self._post((self._generator.send, last)))
+        def completed() -> None:
+            try:
+                self._stage.disposable = Disposable()
+            except Exception as error:  # the cleanup of an operator failed
+                self._throw(error)
+            else:
+                self._post((self._generator.send, last))
+
+        self._attach(stage, forward, completed)
 
     def _emit(self, item: T) -> None:
         try:
@@ -245,6 +256,13 @@ class _Stages(DisposableBase, Generic[T]):
     def _throw(self, error: Exception) -> None:
         self._post((self._generator.throw, error))
 
+    def _take(self, error: Exception) -> bool:
+        """Hear of an operator in the live stage that failed when it was told of the end: nothing more comes of it."""
+        if self._done:
+            return self._take_further(error)
+        self._throw(error)
+        return True
+
     def _end(self, error: Exception | None = None) -> None:
         if self._must_close(error):
             self._close()
@@ -258,11 +276,11 @@ class _Stages(DisposableBase, Generic[T]):
             return not self._driving
 
     def _close(self) -> None:
-        self._stage.dispose()
-        try:
-            self._context.run(self._generator.close)
-        except Exception as error:
-            self._error = self._error or error
+        for clean_up in (self._stage.dispose, lambda: self._context.run(self._generator.close)):
+            try:
+                clean_up()
+            except Exception as error:
+                self._error = self._error or error
         if self._disposed:
             if self._error is not None:
                 report(self._home(), "error in a stream after it was disposed", self._error)

@@ -111,4 +111,5 @@ class TaskSubscription(DisposableBase, Generic[T]):
             else:
                 self._observer.on_error(error)
         except Exception as unheard:  # no on_error callback was given, or a callback itself failed
-            report(self._scheduler.loop, "error in a stream that its subscriber does not handle", unheard)
+            if not self._scheduler.take(unheard):
+                report(self._scheduler.loop, "error in a stream that its subscriber does not handle", unheard)

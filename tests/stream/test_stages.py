@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import reactivex as rx
 from reactivex import Observable, operators as ops
-from reactivex.disposable import SingleAssignmentDisposable
+from reactivex.disposable import CompositeDisposable, Disposable, SingleAssignmentDisposable
 from reactivex.subject import Subject
 
 from agentscope_rx.errors import StreamCancelled
@@ -830,3 +830,55 @@ def test_dispose_without_a_scheduler_closes_the_generator_in_the_thread_it_ran_i
     subscription.dispose()
     assert closed.wait(5)
     assert threads[0] == threads[1]
+
+
+# ------------------------------------------------------------------------------------------- operators that fail late
+
+
+def failing_at(where: str, source: Observable[Any]) -> Observable[Any]:
+    """What an operator makes of a source that fails when it is told of the end, or when it cleans up."""
+
+    def subscribe(observer: Any, scheduler: Any = None) -> Any:
+        def on_completed() -> None:
+            if where == "end":
+                raise KeyError(where)
+            observer.on_completed()
+
+        def clean_up() -> None:
+            if where == "cleanup":
+                raise KeyError(where)
+
+        subscription = source.subscribe(observer.on_next, observer.on_error, on_completed, scheduler=scheduler)
+        return CompositeDisposable(subscription, Disposable(clean_up))
+
+    return Observable(subscribe)
+
+
+@pytest.mark.parametrize("where", ["end", "cleanup"])
+@pytest.mark.parametrize("merged", [False, True])
+def test_b7_78_an_operator_that_fails_at_the_end_of_a_stage_does_not_hang(where: str, merged: bool) -> None:
+    async def main() -> None:
+        def stages() -> Stages:
+            stage = failing_at(where, pump(1))
+            try:
+                yield rx.merge(stage, pump(1)) if merged else stage
+            except KeyError as error:
+                yield error.args[0]
+            yield pump(2)
+
+        assert [item async for item in concat_stages(stages)] == [*[1] * (1 + merged), where, 2]
+
+    run(main)
+
+
+@pytest.mark.parametrize("way", [lambda stream: stream, lambda stream: stream.iterate().__anext__()])
+def test_b7_78_an_operator_that_fails_at_the_end_of_a_stream_does_not_hang(way: Any) -> None:
+    async def main() -> None:
+        def stages() -> Stages:
+            yield pump()
+
+        for source in (pump(), concat_stages(stages)):
+            with pytest.raises(KeyError):
+                await way(Stream(failing_at("end", source)))
+
+    run(main)
