@@ -284,6 +284,26 @@ def test_the_run_is_within_the_span_of_the_subscriber_who_sees_only_its_own() ->
     assert len(seen) > 10
 
 
+def test_the_subscriber_of_a_run_that_fails_sees_only_its_own_span_too() -> None:
+    traces = Traces()
+    model = ScriptedModel([[text("Well"), error(ModelStreamError("the stream broke off"))]])
+    agent = ReActAgent("friday", model, middlewares=[Tracing(traces.provider)])
+    seen: list[Any] = []
+
+    async def main() -> None:
+        with traces.tracer.start_as_current_span("request") as request:
+            done = asyncio.Event()
+
+            def note(_: Any) -> None:
+                seen.append(trace.get_current_span())
+
+            agent.stream_events("go").subscribe(note, lambda error: (note(error), done.set()))  # type: ignore[func-returns-value]
+            await done.wait()
+        assert set(seen) == {request}
+
+    asyncio.run(main())
+
+
 def test_two_subscribers_are_two_traces() -> None:
     traces = Traces()
     model = ScriptedModel([[text("one")], [text("two")]])

@@ -142,16 +142,24 @@ class Tracing(Middleware):
             observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
             outer = self._current.get_current()
-            pass_on = observer.on_next
 
-            def on_next(event: AgentEvent) -> None:
-                token = attach(outer)
-                try:
-                    pass_on(event)
-                finally:
-                    detach(token)
+            def outside(tell: Callable[..., None]) -> Callable[..., None]:
+                def told(*what: Any) -> None:
+                    token = attach(outer)
+                    try:
+                        tell(*what)
+                    finally:
+                        detach(token)
 
-            return run.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+                return told
+
+            # The ends too: when a run fails, its last events come with the error.
+            return run.subscribe(
+                outside(observer.on_next),
+                outside(observer.on_error),
+                outside(observer.on_completed),
+                scheduler=scheduler,
+            )
 
         return Observable(subscribe)
 
