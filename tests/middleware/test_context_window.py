@@ -36,6 +36,7 @@ from agentscope_rx.model.turns import NO_RESULT, Turn, split_turns
 from agentscope_rx.testing import ScriptedModel, error, text, tool_call, usage
 
 from ..agent.shapes import collect, run
+from ..counting import calls_of, steps_of
 
 
 def blocks(messages: Sequence[Msg], tools: Any = ()) -> int:
@@ -94,6 +95,14 @@ def test_the_parts_of_a_reply_that_are_kept_are_one_message() -> None:
     assert (question.get_text_content(), answer.id) == ("a", whole.id)
     assert answer.content == whole.content[3:]
     assert kept(conversation, 0)[1] == whole
+
+
+def test_l4_the_parts_of_a_long_reply_are_joined_in_one_pass() -> None:
+    def cost(steps: int) -> int:
+        conversation = pieces([*talked("a"), work(steps)])
+        return calls_of(kept, conversation, 2) + steps_of(kept, conversation, 2)
+
+    assert cost(400) < 4.8 * cost(100)
 
 
 def test_hints_stay_with_what_they_follow() -> None:

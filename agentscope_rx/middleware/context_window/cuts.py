@@ -4,7 +4,7 @@ together."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...message import ContentBlock, HintBlock, Msg, MsgRole, ToolResultBlock
 
@@ -86,17 +86,21 @@ def _part(message: Msg, content: tuple[ContentBlock, ...]) -> Msg:
 
 
 def _joined(parts: Sequence[Piece]) -> Iterator[Msg]:
-    whole: Piece | None = None
-    for piece in parts:
-        if whole is not None and whole.message.id == piece.message.id and piece.number > whole.number:
-            message = whole.message.with_content(*whole.message.content, *piece.message.content)
-            whole = replace(piece, message=message)
+    begin = 0
+    for end in range(1, len(parts) + 1):
+        if end < len(parts) and _goes_on(parts[end - 1], parts[end]):
             continue
-        if whole is not None:
-            yield whole.message
-        whole = piece
-    if whole is not None:
-        yield whole.message
+        together = parts[begin:end]
+        begin = end
+        if len(together) == 1:
+            yield together[0].message
+        else:
+            yield together[0].message.with_content(*(block for piece in together for block in piece.message.content))
+
+
+def _goes_on(piece: Piece, next: Piece) -> bool:
+    """Whether the next piece is of the same message."""
+    return piece.message.id == next.message.id and next.number > piece.number
 
 
 def _only_results(message: Msg) -> bool:
