@@ -41,13 +41,16 @@ from ..operators import Operator
 from ..permission import PermissionEngine
 from ..stream import FifoLock, concat_stages, from_async_iterable, unwinding
 from ..tools import Tool, ToolData, ToolEnd, Toolkit, ToolStart, ToolStop, ToolSuspended, ToolText, run_tool
-from ..tools.run import refusal
+from ..tools.run import PATIENCE, refusal
 from .answers import Answers
 from .closing import result_events
 
 __all__ = ["Turn"]
 
 _PROGRESS = {METADATA_PROGRESS: True}
+
+_HELD = 2 * PATIENCE
+"""Seconds after which a call that has not begun is held back by a middleware."""
 
 
 class _Place(Enum):
@@ -194,7 +197,8 @@ class Turn:
 class _Lineup:
     """Lets the calls of a batch start in call order, when each has begun or handed itself over.
 
-    Nobody waits long: a silent call counts as begun after a moment.
+    Nobody waits long: a silent call counts as begun after a moment, and one that a middleware holds back longer than
+    that is not waited for.
     """
 
     def __init__(self, ids: Sequence[str]) -> None:
@@ -203,11 +207,16 @@ class _Lineup:
 
     async def wait(self, id: str) -> None:
         """Wait until every call of the batch can start, and those before this one have."""
-        if self._alone or id not in self._waiting:
+        if self._alone or self._waiting.get(id, self) is not None:  # it has left, or a middleware runs it twice
             return
         turn = self._waiting[id] = asyncio.get_running_loop().create_future()
         self._release()
-        await turn
+        try:
+            async with asyncio.timeout(_HELD):
+                await turn
+        except TimeoutError:  # it could be this very call that a held one waits for
+            self._wake()
+            self._waiting.clear()
 
     async def step(self) -> None:
         """Let the others of the batch start before this one says anything."""

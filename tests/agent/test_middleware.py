@@ -36,6 +36,7 @@ from agentscope_rx import (
 )
 from agentscope_rx.message import ToolUseBlock
 from agentscope_rx.operators import hook
+from agentscope_rx.stream import using_async
 from agentscope_rx.testing import ScriptedModel, error, text, tool_call, usage
 
 from .shapes import collect, collect_failing, run, types
@@ -447,3 +448,32 @@ def test_a_call_that_is_answered_without_going_in_holds_up_no_other() -> None:
     run(collect(agent, "go"))
     results = model.requests[1].messages[-1].get_content_blocks(ToolResultBlock)
     assert sorted(block.output[0].text for block in results) == ["7", "cached"]  # type: ignore[union-attr]
+
+
+def test_b7_a_middleware_that_lets_one_call_run_at_a_time_does_not_hang() -> None:
+    class OneAtATime(Middleware):
+        def __init__(self) -> None:
+            self.running = self.most = 0
+            self.lock = asyncio.Lock()
+
+        def on_tool_call(self, agent: Any, context: Any, input: Any, next: Any) -> Observable[AgentEvent]:
+            def count(event: AgentEvent) -> None:
+                self.running += {"TOOL_RESULT_START": 1, "TOOL_RESULT_END": -1}.get(event.type, 0)
+                self.most = max(self.most, self.running)
+
+            return using_async(lambda: self.lock, lambda _: next(input).pipe(ops.do_action(count)))
+
+    calls = [tool_call("add", {"a": 1, "b": number}) for number in range(3)]
+    one_at_a_time = OneAtATime()
+    agent, model = agent_with(one_at_a_time, turns=[calls, [text("ok")]])
+    run(collect(agent, "go"))
+    results = model.requests[1].messages[-1].get_content_blocks(ToolResultBlock)
+    assert [block.output[0].text for block in results] == ["1", "2", "3"]  # type: ignore[union-attr]
+    assert one_at_a_time.most == 1
+
+
+def test_b7_a_middleware_that_runs_a_call_twice_does_not_hang() -> None:
+    calls = [tool_call("add", {"a": 1, "b": 2}), tool_call("add", {"a": 3, "b": 4})]
+    agent, _ = agent_with(hook(on_tool_call=lambda source: rx.merge(source, source)), turns=[calls, [text("ok")]])
+    _, failure = run(collect_failing(agent, "go"))
+    assert isinstance(failure, LocalProtocolError)
