@@ -11,13 +11,14 @@ from typing import Any
 
 from reactivex import Observable, abc
 
-from ..errors import AgentScopeError, LocalProtocolError, ProtocolError
+from ..errors import AgentScopeError, LocalProtocolError, MiddlewareError, ProtocolError
 from ..event import (
     AgentEndEvent,
     AgentErrorInfo,
     AgentEvent,
     AgentResultEvent,
     AgentStartEvent,
+    BaseEvent,
     FinishReason,
     MessageBuilder,
     ModelCallEndEvent,
@@ -117,15 +118,23 @@ class Publication:
                             "it, before its on_next returns; use on_reasoning or on_acting for asynchronous work"
                         )
                     if type(event) is AgentEndEvent and event.source is None:
+                        if left := self.builder.open:
+                            raise LocalProtocolError(f"everything is closed before AGENT_END: {left[0].id!r} is open")
                         self._end(event, emit)
                         return
                     event = self._accept(event)
                 except ProtocolError as error:
                     on_error(_blame(error))
                     return
+                except AttributeError as error:
+                    if isinstance(event, BaseEvent):
+                        raise
+                    on_error(_no_event(event, error))
+                    return
                 emit(event)
 
             def on_error(error: Exception) -> None:
+                error = self._typed(error)
                 end = AgentEndEvent(**self._ending(FAILED.generate_reason), error=_describe(error))
                 try:
                     self._close(end, emit)
@@ -176,6 +185,11 @@ class Publication:
                 # Fresh, and nobody's but ours: stamping it costs a hundredth of a copy.
                 fields["seq"] = number  # pyright: ignore[reportIndexIssue] - a model has a dict of its own
             else:
+                if fields.get("reply_id", self.reply_id) != self.reply_id:
+                    raise LocalProtocolError(
+                        f"all events of a reply have its id, {self.reply_id!r}: got {describe(event)} of "
+                        f"{fields['reply_id']!r}; an event of another agent has a source"
+                    )
                 event = event.model_copy(update={"seq": number, "id": new_id()})
             self.builder.apply(event)
             self._seq = number
@@ -186,6 +200,14 @@ class Publication:
 
     def _ending(self, reason: GenerateReason) -> dict[str, Any]:
         return {"reply_id": self.reply_id, "generate_reason": reason, "seq": 0}
+
+    def _typed(self, error: Exception) -> Exception:
+        """The loop fails with typed errors alone (an AssertionError is a test double's): others are `on_agent`'s."""
+        if not self._synchronous or isinstance(error, AgentScopeError | AssertionError):
+            return error
+        blamed = MiddlewareError(f"one of {self._synchronous} failed with {type(error).__name__}")
+        blamed.__cause__ = error
+        return blamed
 
     def _note_model_call(self, event: ModelCallEndEvent) -> None:
         if event.source is None:
@@ -216,6 +238,12 @@ def _blame(error: ProtocolError) -> LocalProtocolError:
     if isinstance(error, LocalProtocolError):
         return error
     blamed = LocalProtocolError(f"a stage of the agent, or a middleware, broke the stream: {error}")
+    blamed.__cause__ = error
+    return blamed
+
+
+def _no_event(item: object, error: Exception) -> LocalProtocolError:
+    blamed = LocalProtocolError(f"a middleware emits events: got {type(item).__name__}")
     blamed.__cause__ = error
     return blamed
 

@@ -11,6 +11,7 @@ from reactivex import Observable, operators as ops
 
 from agentscope_rx import (
     ActingInput,
+    AgentEndEvent,
     AgentEvent,
     AllToolsDeniedEvent,
     CustomEvent,
@@ -256,6 +257,46 @@ def test_a_raising_operator_is_a_middleware_error_too() -> None:
     _, failure = run(collect_failing(agent, "go"))
     assert isinstance(failure, MiddlewareError)
     assert isinstance(failure.__cause__, AttributeError)
+
+
+def test_l8_an_operator_on_agent_that_fails_is_a_middleware_error_that_repeats_nothing() -> None:
+    for broken in (ops.map(lambda event: {}["hunter2"]), ops.concat(rx.throw(KeyError("hunter2")))):
+        agent, _ = agent_with(hook(on_agent=broken))  # type: ignore[arg-type]
+        events, failure = run(collect_failing(agent, "go"))
+        assert isinstance(failure, MiddlewareError)
+        assert isinstance(failure.__cause__, KeyError)
+        assert "hunter2" not in f"{failure}{events}"
+
+
+@pytest.mark.parametrize("where", HOOKS)
+@pytest.mark.parametrize("broken", [ops.map(lambda event: None), ops.concat(rx.of(5)), ops.start_with("hunter2")])
+def test_l8_what_is_no_event_is_refused(where: str, broken: Any) -> None:
+    agent, _ = agent_with(hook(**{where: broken}))
+    _, failure = run(collect_failing(agent, "go"))
+    assert isinstance(failure, LocalProtocolError)
+    assert "a middleware emits events: got " in str(failure)
+    assert "hunter2" not in str(failure)
+
+
+def test_l1_an_event_of_another_reply_is_refused() -> None:
+    foreign = TextBlockDeltaEvent(reply_id="another", block_id="b", delta="hunter2")
+    agent, _ = agent_with(hook(on_reasoning=ops.concat(rx.of(foreign))))
+    _, failure = run(collect_failing(agent, "go"))
+    assert isinstance(failure, LocalProtocolError)
+    assert "of 'another'" in str(failure)
+
+
+def test_l2_an_end_amid_the_reply_is_refused() -> None:
+    def ending(event: AgentEvent) -> Observable[AgentEvent]:
+        early = [AgentEndEvent(reply_id=event.reply_id)] if isinstance(event, TextBlockDeltaEvent) else []
+        return rx.of(event, *early)
+
+    agent, _ = agent_with(hook(on_reasoning=ops.concat_map(ending)))
+    events, failure = run(collect_failing(agent, "go"))
+    assert isinstance(failure, LocalProtocolError)
+    assert types(events)[-5:] == [
+        *["TEXT_BLOCK_DELTA", "TEXT_BLOCK_END", "MODEL_CALL_END", "AGENT_RESULT", "AGENT_END"]
+    ]
 
 
 def test_b8_gate_a_failure_frees_the_session() -> None:
