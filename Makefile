@@ -1,7 +1,8 @@
 # Every target makes the virtual environment .venv and installs what it needs, once. Python 3.11+ and make will do.
 #
 #   make chat Q="What is 17 plus 25?"    one answer of the embedded model; without Q a conversation
-#   make test                            the tests; `make heavy` those on real parts, `make lint types` the checks
+#   make test                            the tests; `make laws` the laws on 2,000 random streams and runs each,
+#                                        `make heavy` those on real parts, `make lint types` the checks
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,7 +11,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat test heavy lint types docs bench clean
+.PHONY: help chat test laws heavy lint types docs bench clean
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -27,6 +28,9 @@ test: $(VENV)/.test
 
 heavy: $(VENV)/.dev $(VENV)/.local
 	$(BIN)/python -m pytest -m heavy $(ARGS)
+
+laws: $(VENV)/.test
+	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -m law --numprocesses 2 $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

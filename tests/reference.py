@@ -209,24 +209,23 @@ _BLOCK_OF_START: dict[type, Any] = {
 
 
 def _call_as_it_stands(log: list[Any], call: ToolUseBlock) -> ToolUseBlock:
+    said: dict[str, Any] = {}
     for event in log:
-        said: dict[str, Any] = {}
         if isinstance(event, RequireUserConfirmEvent):
             for asked in event.tool_calls:
                 if asked.id == call.id:
-                    said = {"state": "asking", "suggested_rules": asked.suggested_rules}
+                    said |= {"state": "asking", "suggested_rules": asked.suggested_rules}
         elif isinstance(event, RequireExternalExecutionEvent):
             if any(submitted.id == call.id for submitted in event.tool_calls):
-                said = {"state": "submitted"}
+                said |= {"state": "submitted"}
         elif isinstance(event, UserConfirmResultEvent):
             for answer in event.confirm_results:
                 if answer.confirmed and answer.tool_call.id == call.id:
                     edited = answer.tool_call
-                    said = {"state": "allowed", "input": edited.input, "raw_input": edited.raw_input}
+                    said |= {"state": "allowed", "input": edited.input, "raw_input": edited.raw_input}
         elif isinstance(event, ToolResultEndEvent) and event.tool_call_id == call.id:
-            said = {"state": "finished"}
-        call = ToolUseBlock(**{**dict(call), **said})
-    return call
+            said |= {"state": "finished"}
+    return ToolUseBlock(**{**dict(call), **said}) if said else call
 
 
 def reference_arguments(raw: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -111,6 +112,9 @@ _EPOCH = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 # ------------------------------------------------------------------------------------------------ legal streams
 
 
+_up_to = cache(partial(st.integers, 0))
+
+
 class _Choices:
     """Random choices, made one by one while a stream is written."""
 
@@ -118,7 +122,7 @@ class _Choices:
         self._draw = draw
 
     def up_to(self, most: int) -> int:
-        return int(self._draw(st.integers(0, most)))
+        return int(self._draw(_up_to(most))) if most else 0
 
     def one_in(self, n: int) -> bool:
         return self.up_to(n - 1) == n - 1
@@ -142,7 +146,8 @@ class _Choices:
         return [base64.b64encode(bytes(range(self.up_to(5)))).decode() for _ in range(self.up_to(3))]
 
     def tokens(self) -> int | None:
-        return None if self.one_in(3) else self.up_to(1_000)
+        count = self.up_to(1_500)
+        return count if count <= 1_000 else None
 
 
 class _Timeline:
@@ -181,6 +186,7 @@ class _Reply:
         self._seq = 0
         self._made: Counter[str] = Counter()
         self._noisy = False
+        self._quiet = 0
 
     # what is published
 
@@ -195,11 +201,22 @@ class _Reply:
             self._noisy = True
 
     def _make_noise(self) -> None:
-        choose = self._choose
-        while self._of_children and not choose.one_in(3):
-            self.events.append(self._of_children.pop(0))
-        if choose.one_in(8):
-            choose.of((self._custom, self._unknown, self._exposed, self._request_stop, self._hint, self._iterations))()
+        """Let a child speak, or say something that belongs to no block; then keep quiet for some events."""
+        if self._quiet:
+            self._quiet -= 1
+            return
+        own = (self._custom, self._unknown, self._exposed, self._request_stop, self._hint, self._iterations)
+        self._choose.of((*own, *(self._children_speak,) * 3) if self._of_children else own)()
+        self._keep_quiet()
+
+    def _keep_quiet(self) -> None:
+        longest = 3 if self._of_children else 15
+        self._quiet = longest - self._choose.up_to(longest)
+
+    def _children_speak(self) -> None:
+        said = self._choose.up_to(len(self._of_children) - 1) + 1
+        self.events += self._of_children[:said]
+        del self._of_children[:said]
 
     def _custom(self) -> None:
         value = {"none": None, "deep": {"text": self._choose.of(PIECES), "list": [1, None]}}
@@ -244,6 +261,7 @@ class _Reply:
             self._of_children = child.events
         self.publish(AgentStartEvent, session_id=choose.of((None, "s")), name=self._name)
         self._noisy = True
+        self._keep_quiet()
         for iteration in range(1, choose.up_to(2) + 2):
             calls = self._model_call(iteration)
             if calls and not self._act(calls):

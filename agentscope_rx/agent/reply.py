@@ -247,8 +247,8 @@ class Reply:
         yield ExceedMaxItersEvent(reply_id=self._reply_id, max_iters=limit, current_iter=limit, seq=0)
         if self._output is None:
             yield self._hint(_SUMMARISE, "max_iterations")
-            calls = yield from self._reasoning(Toolkit(), last=True)
-            yield from self._refuse(calls, _NO_TOOLS)
+            yield from self._reasoning(Toolkit(), last=True)
+            yield from self._refuse(self._unanswered_calls(), _NO_TOOLS)
         else:
             yield from self._answer_with(self._output)
         return GenerateReason.MAX_ITERATIONS

@@ -7,6 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from agentscope_rx.event import (
     AgentStartEvent,
@@ -30,6 +31,7 @@ from agentscope_rx.event import (
     encode,
 )
 from tests.counting import calls_of
+from tests.strategies import streams
 
 R = {"reply_id": "r"}
 START = AgentStartEvent(**R, name="Friday")
@@ -99,6 +101,20 @@ def fold(events: list[Any]) -> MessageBuilder:
 def test_l4_each_event_more_is_the_same_work_more(shape: str) -> None:
     fold(numbered(SHAPES[shape](10)))
     one, two, four = (calls_of(fold, numbered(SHAPES[shape](n))) for n in (300, 600, 1_200))
+    assert four - two == 2 * (two - one)
+
+
+_REPEATABLE = (TextBlockDeltaEvent, ThinkingBlockDeltaEvent, ToolResultTextDeltaEvent)
+
+
+@given(streams())
+def test_l4_deltas_more_of_any_stream_are_the_same_work_more(stream: list[Any]) -> None:
+    def stretched(times: int) -> list[Any]:
+        events = [event for event in stream for _ in range(times if isinstance(event, _REPEATABLE) else 1)]
+        return [event.model_copy(update={"seq": None}) for event in events]
+
+    fold(stretched(1))
+    one, two, four = (calls_of(fold, stretched(times)) for times in (10, 20, 40))
     assert four - two == 2 * (two - one)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentscope_rx.event import (
@@ -26,6 +27,8 @@ from tests.strategies import breaches, streams
 DIALECTS: tuple[Any, ...] = ("java", "python")
 KNOWN_TO_THE_READER = {"reply_id", "model_call_id", "resumed", "message", "generate_reason", "structured_output"}
 """What an event loses on its way alone, and not in its stream."""
+
+pytestmark = pytest.mark.law
 
 many = settings(max_examples=3_000 if settings.get_current_profile_name() == "ci" else 200)
 
