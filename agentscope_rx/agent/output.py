@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -21,6 +22,8 @@ __all__ = ["Output", "OutputType", "Validator", "read_output_type", "resumed_val
 OutputType: TypeAlias = type[Any] | Mapping[str, Any]
 """What a reply can be asked to end with: a pydantic model, dataclass or TypedDict, or the JSON schema of an object."""
 
+_log = logging.getLogger(__name__)
+
 _TOOL = "generate_response"
 """The tool by which a model gives the object, where its provider cannot make it answer with one."""
 
@@ -29,6 +32,9 @@ _TRIES = 3
 
 _SHOWN = 10
 """How many problems the model is told of."""
+
+_LONGEST = 500
+"""Characters of a problem; a JSON schema's repeats what does not fit."""
 
 
 class Validator:
@@ -83,6 +89,7 @@ class Output:
         self._support: OutputSupport = getattr(model, "output_support", OutputSupport.NONE)
         self._tries = 0
         self._problem = ""
+        self._failure: Exception | None = None
         self._tool = self._make_tool()
         self.format = validator.format
         """What the model is told of it."""
@@ -105,9 +112,12 @@ class Output:
         return Toolkit() if self._is_native else Toolkit([self._tool])
 
     def read(self, text: str) -> None:
-        """Take what the model has answered, if it is the object."""
+        """Take what the model has answered, if it is the object; nothing is not the empty object."""
         try:
-            self._accept(parse_arguments(_unfenced(text)) if text.strip() else {})
+            answer = _unfenced(text).strip()
+            if answer in ("", "null"):
+                raise ToolError("there is no answer")
+            self._accept(parse_arguments(answer))
         except (ToolError, ValueError) as error:
             self._problem = str(error)
 
@@ -115,8 +125,13 @@ class Output:
         """Return what the model is told, to give the object now.
 
         Raises:
-            StructuredOutputError: it was told so often enough.
+            StructuredOutputError: it was told so often enough, or the type fails when it checks an object.
         """
+        if self._failure is not None:
+            raise StructuredOutputError(
+                f"{self.format.name!r} raised {type(self._failure).__name__} when it checked an object; what does not "
+                "fit is a ValueError, see the cause"
+            ) from self._failure
         if self._tries == _TRIES:
             raise StructuredOutputError(
                 f"the model was asked {_TRIES} times for {self.format.name!r}, and what it gave does not fit the schema"
@@ -152,7 +167,14 @@ class Output:
         )
 
     def _accept(self, given: dict[str, Any]) -> None:
-        self.value = self._validator.check(given)
+        self._failure = None
+        try:
+            self.value = self._validator.check(given)
+        except ToolError:
+            raise
+        except Exception as error:
+            self._failure = error
+            raise ToolError("the object could not be checked") from error
 
 
 def _of_type(wanted: Any) -> Validator:
@@ -170,10 +192,23 @@ def _of_type(wanted: Any) -> Validator:
         except ValidationError as error:
             problems = error.errors(include_url=False, include_context=False, include_input=False)
             raise _misfit([(".".join(map(str, problem["loc"])), problem["msg"]) for problem in problems]) from None
-        kept: dict[str, Any] = adapter.dump_python(value, mode="json", by_alias=True)
-        return kept
+        return _kept(adapter, value, given)
 
     return Validator(_format(schema, getattr(wanted, "__name__", None)), check)
+
+
+def _kept(adapter: TypeAdapter[Any], value: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return an object as JSON with its defaults; as it was given where that would not be read as the same again.
+
+    So it is with names that differ in and out, computed or secret fields, and validators that change what they take.
+    """
+    try:
+        kept: dict[str, Any] = adapter.dump_python(value, mode="json", by_alias=True)
+        if adapter.validate_json(json.dumps(kept)) == value:
+            return kept
+    except Exception as error:
+        _log.debug("an object is kept as it was given", exc_info=error)
+    return given
 
 
 def _of_schema(format: OutputFormat) -> Validator:
@@ -202,14 +237,15 @@ def _of_schema(format: OutputFormat) -> Validator:
 
 def _format(schema: Mapping[str, Any], name: str | None = None) -> OutputFormat:
     """Return the format of an object; the schema of a type that holds itself is a reference at first."""
-    reference = schema.get("$ref", "")
-    if reference.startswith("#/$defs/"):
-        schema = {**schema["$defs"][reference.removeprefix("#/$defs/")], "$defs": schema["$defs"]}
+    match schema:
+        case {"$ref": str(reference), "$defs": Mapping() as parts} if reference.startswith("#/$defs/"):
+            part = parts.get(reference.removeprefix("#/$defs/"))
+            schema = {**part, "$defs": parts} if isinstance(part, Mapping) else {}
     if schema.get("type") != "object":
         raise ConfigurationError(
             f"output_type is the type of an object, with named fields; got {name or schema.get('type')!r}"
         )
-    return OutputFormat(_name(name or schema.get("title") or "response"), dict(schema))
+    return OutputFormat(_name(str(name or schema.get("title") or "response")), dict(schema))
 
 
 def _name(name: str) -> str:
@@ -218,7 +254,7 @@ def _name(name: str) -> str:
 
 
 def _misfit(problems: list[tuple[str, str]]) -> ToolError:
-    lines = [f"- {where or 'the object'}: {what}" for where, what in problems[:_SHOWN]]
+    lines = [f"- {where or 'the object'}: {what[:_LONGEST]}" for where, what in problems[:_SHOWN]]
     if len(problems) > _SHOWN:
         lines.append(f"- and {len(problems) - _SHOWN} more")
     return ToolError("\n".join(["the object does not fit its schema:", *lines]))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, TypeAdapter, model_validator
+from pydantic_core import to_json
 
 from ..identity import UtcDatetime, new_id, now
 from .blocks import (
@@ -157,7 +158,7 @@ class Msg(FrozenModel):
                 f"message {self.id} has no structured output; "
                 f"ask for one with call(..., output_type={output_type.__name__})"
             )
-        return TypeAdapter(output_type).validate_python(self.structured_output)
+        return TypeAdapter(output_type).validate_json(to_json(self.structured_output))
 
 
 # Type checkers give every subclass of a model a constructor of its own, by keywords; so each says what it really takes.

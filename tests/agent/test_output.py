@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from dataclasses import dataclass
 from datetime import date
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, SecretStr, computed_field, field_validator
 from typing_extensions import TypedDict
 
 from agentscope_rx import (
@@ -359,6 +360,97 @@ def test_a_type_that_holds_itself_and_one_with_aliases() -> None:
     assert agent.call("go", output_type=Visit).run().structured(Visit).on == date(2026, 11, 30)
 
 
+class InAndOut(BaseModel):
+    name: str = Field(validation_alias="inName", serialization_alias="outName")
+
+
+class Computed(BaseModel, extra="forbid"):
+    a: int
+
+    @computed_field
+    def twice(self) -> int:
+        return 2 * self.a
+
+
+class Cents(BaseModel):
+    price: int
+    more: int = 0
+
+    @field_validator("price")
+    @classmethod
+    def in_cents(cls, price: int) -> int:
+        return 100 * price
+
+
+class Secret(BaseModel):
+    word: SecretStr
+
+
+class Strict(BaseModel, strict=True):
+    on: date
+    more: int = 0
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("output_type", "given", "more"),
+    [
+        (InAndOut, {"inName": "Ulm"}, {}),
+        (Computed, {"a": 1}, {}),
+        (Cents, {"price": 3}, {}),
+        (Secret, {"word": "hunter2"}, {}),
+        (Strict, {"on": "2026-11-30"}, {"more": 0}),
+    ],
+)
+def test_l7_what_was_taken_is_what_comes_back(output_type: Any, given: Any, more: Any, native: bool) -> None:
+    model = NativeModel([json_text(json.dumps(given))]) if native else ScriptedModel([gives(given)])
+    message = ReActAgent("friday", model).call("go", output_type=output_type).run()
+    assert message.structured_output == given | more
+    assert message.structured(output_type) == output_type.model_validate_json(json.dumps(given))
+
+
+class Options(BaseModel):
+    size: int = 1
+
+
+@pytest.mark.parametrize("output_type", [Options, {"type": "object"}])
+@pytest.mark.parametrize("silence", [[text(" ")], [text("null")], [text("```json\n```")], [finish("refusal")]])
+def test_nothing_is_not_the_empty_object(output_type: Any, silence: Any) -> None:
+    model = NativeModel([silence, json_text('{"size": 2}')])
+    message = ReActAgent("friday", model).call("go", output_type=output_type).run()
+    assert message.structured_output == {"size": 2}
+
+
+def test_at_the_limit_of_iterations_nothing_is_not_the_empty_object_either() -> None:
+    model = ScriptedModel([[tool_call("population", {"name": "Ulm"})], gives({"size": 2})])
+    agent = ReActAgent("friday", model, tools=[population], max_iters=1)
+    assert agent.call("go", output_type=Options).run().structured_output == {"size": 2}
+
+
+class Broken(BaseModel):
+    size: int
+
+    @field_validator("size")
+    @classmethod
+    def look_up(cls, size: int) -> int:
+        raise KeyError("hunter2")
+
+
+DANGLING = {"type": "object", "properties": {"a": {"$ref": "#/$defs/nothing"}}}
+
+
+@pytest.mark.parametrize("output_type", [Broken, DANGLING])
+@pytest.mark.parametrize("native", [False, True])
+def test_l8_a_type_that_fails_when_it_checks_is_a_typed_error_with_its_cause(output_type: Any, native: bool) -> None:
+    given = {"size": 1, "a": 1}
+    turns = [json_text(json.dumps(given))] if native else [gives(given), [text("It does not work.")]]
+    agent = ReActAgent("friday", NativeModel(turns) if native else ScriptedModel(turns))
+    events, failure = run(collect_failing(agent, "go", None, output_type))
+    assert isinstance(failure, StructuredOutputError)
+    assert failure.__cause__ is not None
+    assert "hunter2" not in f"{failure}{events}"
+
+
 def test_what_a_json_schema_refuses_is_told() -> None:
     model = ScriptedModel([gives({"x": "three"}), gives({"x": 3})])
     message = ReActAgent("friday", model).call("go", output_type=SCHEMA).run()
@@ -382,7 +474,12 @@ def test_a_validator_of_the_type_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [int, list[int], str | None, {"type": "array"}, {"type": "object", "required": 3}, object()]
+    "wrong",
+    [
+        *[int, list[int], str | None, object()],
+        *[{"type": "array"}, {"type": "object", "required": 3}, {"type": "object", "title": 5}],
+        *[{"$ref": 5}, {"$ref": "#/$defs/X"}, {"$ref": "#/$defs/X", "$defs": 3}],
+    ],
 )
 def test_what_is_no_type_of_an_object_is_refused_at_once(wrong: Any) -> None:
     agent = ReActAgent("friday", ScriptedModel([]))
