@@ -22,7 +22,7 @@ from ..operators import to_message
 from ..permission import PermissionContext
 from ..state import AgentState, InMemoryStateStore, StateStore, leased
 from ..stream import Stream, from_async_iterable, using_async
-from ..tools import HasToolGroups, Tool, Toolkit
+from ..tools import HasToolGroups, Toolkit, ToolLike
 from .answers import check_answers
 from .expect import expect
 from .inputs import AgentInput, Given, read_input, said_anew
@@ -55,7 +55,7 @@ class ReActAgent:
         name: Who speaks; the name of its messages.
         model: A `ChatModel`, or `"provider:model"` for `resolve_model`.
         sys_prompt: The instructions, sent first with every request; "" for none.
-        tools: Functions, `Tool` objects, or a `Toolkit`.
+        tools: Functions, `Tool` objects, groups, sources of tools such as `McpServers`; or a `Toolkit` of them.
         middlewares: What is around its stages: `Middleware` objects and what `hook` makes.
         permission: The rules that sessions begin with; None: no rules and no asking, but tools' own safety checks.
         state_store: Where sessions are remembered; in memory when None.
@@ -75,7 +75,7 @@ class ReActAgent:
         model: ChatModel | str,
         sys_prompt: str = "",
         *,
-        tools: Toolkit | Iterable[Tool | Callable[..., Any]] = (),
+        tools: Toolkit | Iterable[ToolLike] = (),
         middlewares: Iterable[MiddlewareLike] = (),
         permission: PermissionContext | None = None,
         state_store: StateStore | None = None,

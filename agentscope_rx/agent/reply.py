@@ -53,6 +53,7 @@ from ..tools import Toolkit
 from .acting import Turn
 from .answers import Answers
 from .closing import INTERRUPTED, closing_events, interrupted_message, result_events, unanswered_calls
+from .equipment import TOOLS_MISSING, Equipment
 from .inputs import Given, said_anew
 from .output import Output
 from .publication import Publication
@@ -115,6 +116,7 @@ class Reply:
         self._answers = answers
         self._output = output
         self._cut = call.cut
+        self._equipment = Equipment(settings.toolkit, context)
         self._messages = said_anew(given.messages, state.history)
         if given.messages and state.paused is not None:
             _give_up(state, state.paused)
@@ -220,6 +222,8 @@ class Reply:
             self._state.permission = permission.with_rules(self._answers.rules)
 
     def _rounds(self) -> _Stages:
+        if self._unanswered_calls():
+            yield from self._look_for_tools()
         while True:
             if calls := self._unanswered_calls():
                 reason = yield from self._acting(calls)
@@ -228,6 +232,7 @@ class Reply:
             if self._iteration == self._settings.max_iters:
                 return (yield from self._summary())
             self._iteration += 1
+            yield from self._look_for_tools(tell=True)
             calls = yield from self._reasoning(self._equipped())
             self._turn, self._denied_by_user = tuple(call.id for call in calls), False
             if (stop := self._publication.stop) is not None:
@@ -291,8 +296,16 @@ class Reply:
             yield from self._refuse(calls, _CUT_OFF)
         return calls
 
+    def _look_for_tools(self, tell: bool = False) -> Generator[Observable[AgentEvent] | AgentEvent, Any, None]:
+        """Ask the sources of tools, if there are any, what they have now, and tell the model what it must know."""
+        if not self._settings.toolkit.has_sources:
+            return
+        yield from_async_iterable(self._equipment.look)
+        if tell and (hint := self._equipment.hint((*self._state.history, self._message()))) is not None:
+            yield self._hint(hint, TOOLS_MISSING)
+
     def _equipped(self) -> Toolkit:
-        toolkit = self._settings.toolkit.equipped(self._context)
+        toolkit = self._equipment.toolkit.equipped(self._context)
         return toolkit if self._output is None else self._output.equip(toolkit)
 
     def _reason_once(self, input: ReasoningInput) -> Observable[AgentEvent]:

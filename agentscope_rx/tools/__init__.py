@@ -9,6 +9,7 @@ from .function import FunctionTool, tool
 from .groups import HasToolGroups, ToolGroup
 from .run import PATIENCE, run_tool
 from .schema import ToolSchema
+from .source import FoundTools, MissingTools, ToolSource
 from .suspend import ToolSuspend
 from .toolkit import Toolkit, ToolLike
 from .verdict import ToolVerdict
@@ -16,8 +17,10 @@ from .verdict import ToolVerdict
 __all__ = [
     "PATIENCE",
     "ExternalTool",
+    "FoundTools",
     "FunctionTool",
     "HasToolGroups",
+    "MissingTools",
     "Tool",
     "ToolCancelled",
     "ToolChunk",
@@ -27,6 +30,7 @@ __all__ = [
     "ToolGroup",
     "ToolLike",
     "ToolSchema",
+    "ToolSource",
     "ToolStart",
     "ToolStop",
     "ToolSuspend",

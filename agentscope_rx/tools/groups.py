@@ -14,6 +14,7 @@ from .base import Tool
 from .emitter import ToolEmitter
 from .function import FunctionTool
 from .schema import ToolSchema
+from .source import ToolSource
 from .verdict import ToolVerdict
 
 __all__ = ["RESET_TOOLS", "HasToolGroups", "InactiveTool", "ToolGroup", "active_groups", "reset_tools"]
@@ -37,7 +38,7 @@ class ToolGroup:
 
     Args:
         name: The name of the group: a parameter of `reset_tools`.
-        tools: Its tools.
+        tools: Its tools; the tools of a source are looked for only while the group is active.
         description: What they are for, for the model to choose by.
         instructions: What the model is told when it has activated the group; "" for nothing.
         active: Whether the group is active in a session that has not chosen.
@@ -46,7 +47,7 @@ class ToolGroup:
     def __init__(
         self,
         name: str,
-        tools: Iterable[Tool | Callable[..., Any]],
+        tools: Iterable[Tool | ToolSource | Callable[..., Any]],
         description: str = "",
         *,
         instructions: str = "",
@@ -56,7 +57,12 @@ class ToolGroup:
             raise ToolError(f"{name!r} is no name for a group of tools: expected a word such as browser")
         self.name = name
         """The name of the group."""
-        self.tools = tuple(tool if isinstance(tool, Tool) else FunctionTool(tool) for tool in tools)
+        given = tuple(tools)
+        self.sources = tuple(tool for tool in given if isinstance(tool, ToolSource))
+        """Where more of its tools come from."""
+        self.tools = tuple(
+            tool if isinstance(tool, Tool) else FunctionTool(tool) for tool in given if not isinstance(tool, ToolSource)
+        )
         """Its tools."""
         self.description = description
         """What they are for."""
@@ -134,4 +140,5 @@ def reset_tools(groups: Iterable[ToolGroup]) -> Tool:
 
 def _told(group: ToolGroup) -> str:
     tools = ", ".join(tool.name for tool in group.tools)
-    return f"The group {group.name} is active: {tools}." + (f" {group.instructions}" if group.instructions else "")
+    active = f"The group {group.name} is active" + (f": {tools}." if tools else ".")
+    return f"{active} {group.instructions}" if group.instructions else active

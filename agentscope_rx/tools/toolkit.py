@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -11,19 +12,24 @@ from ..errors import AgentScopeError, ToolError
 from ..message import ToolUseBlock
 from .base import Tool
 from .function import FunctionTool
-from .groups import RESET_TOOLS, InactiveTool, ToolGroup, active_groups, reset_tools
+from .groups import InactiveTool, ToolGroup, active_groups, reset_tools
 from .schema import ToolSchema
+from .source import MissingTools, ToolSource
 
 __all__ = ["ToolLike", "Toolkit"]
 
-ToolLike: TypeAlias = "Tool | ToolGroup | Toolkit | Callable[..., Any]"
-"""What a toolkit is made of: tools, functions, groups and other toolkits."""
+ToolLike: TypeAlias = "Tool | ToolGroup | ToolSource | Toolkit | Callable[..., Any]"
+"""What a toolkit is made of: tools, functions, groups, sources of tools and other toolkits."""
+
+_Member: TypeAlias = "tuple[Tool | ToolSource, ToolGroup | None]"
+"""A part of a toolkit, and the group that it is in."""
 
 
 class Toolkit:
     """Tools by name, in the order in which they were given. A toolkit never changes.
 
-    With groups in it, it has the tool `reset_tools` too, by which the model chooses those that are active.
+    With groups in it, it has the tool `reset_tools` too, by which the model chooses those that are active. With sources
+    in it, `found` returns the toolkit with what they have.
     """
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
@@ -34,15 +40,25 @@ class Toolkit:
         """
         self._tools: dict[str, Tool] = {}
         self._groups: dict[str, ToolGroup] = {}
-        grouped: dict[str, ToolGroup | None] = {}
-        for tool, group in _flatten(tools):
-            self._add(tool)
-            if grouped.setdefault(tool.name, group) is not group:
-                raise ToolError(f"the tool {tool.name!r} is given twice, with a group and without or with another")
-            if group is not None and self._groups.setdefault(group.name, group) is not group:
-                raise ToolError(f"two groups of tools are named {group.name!r}; give one of them another name")
+        self._grouped: dict[str, ToolGroup | None] = {}
+        self._sources: dict[ToolSource, ToolGroup | None] = {}
+        self.missing: tuple[MissingTools, ...] = ()
+        """What the sources should have and have not; nothing before they were asked."""
+        for member, group in _flatten(tools):
+            self._add_member(member, group)
         if self._groups:
             self._add(reset_tools(self._groups.values()))
+
+    def _add_member(self, member: Tool | ToolSource, group: ToolGroup | None) -> None:
+        if isinstance(member, ToolSource):
+            known, name = self._sources.setdefault(member, group), repr(member)
+        else:
+            self._add(member)
+            known, name = self._grouped.setdefault(member.name, group), f"the tool {member.name!r}"
+        if known is not group:
+            raise ToolError(f"{name} is given twice, with a group and without or with another")
+        if group is not None and self._groups.setdefault(group.name, group) is not group:
+            raise ToolError(f"two groups of tools are named {group.name!r}; give one of them another name")
 
     def _add(self, tool: Tool) -> None:
         if (other := self._tools.setdefault(tool.name, tool)) is not tool:
@@ -51,17 +67,47 @@ class Toolkit:
                 f"give one of them another name"
             )
 
+    @property
+    def has_sources(self) -> bool:
+        """Whether there may be tools that have to be looked for."""
+        return bool(self._sources)
+
+    async def found(self, context: RuntimeContext, *, first: bool) -> Toolkit:
+        """Return the toolkit with the tools that its sources have now, asked all at once.
+
+        Sources in groups that are not active are left alone.
+
+        Args:
+            context: The session.
+            first: Whether the reply looks for the first time.
+
+        Raises:
+            ToolError: two tools have one name.
+        """
+        asked = _in_groups(self._sources, active_groups(self._groups.values(), context))
+        answers = await asyncio.gather(*(source.find(first=first) for source, _ in asked))
+        found = copy.copy(self)
+        found._tools, found._grouped = dict(self._tools), dict(self._grouped)
+        for (_, group), answer in zip(asked, answers, strict=True):
+            for tool in answer.tools:
+                found._add_member(tool, group)
+        found.missing = tuple(missing for answer in answers for missing in answer.missing)
+        return found
+
     def equipped(self, context: RuntimeContext) -> Toolkit:
-        """Return the toolkit as a session has it: `InactiveTool` stands for each tool of a group that is not active."""
+        """Return the toolkit as a session has it: `InactiveTool` stands for each tool of a group that is not active.
+
+        It is without the sources of such groups.
+        """
         if not self._groups:
             return self
         active = active_groups(self._groups.values(), context)
         equipped = copy.copy(self)
+        equipped._sources = dict(_in_groups(self._sources, active))
         equipped._tools = self._tools | {
-            tool.name: InactiveTool(tool, group)
-            for group in self._groups.values()
-            if group.name not in active
-            for tool in group.tools
+            name: InactiveTool(self._tools[name], group)
+            for name, group in self._grouped.items()
+            if group is not None and group.name not in active
         }
         return equipped
 
@@ -72,8 +118,10 @@ class Toolkit:
         return len(self._tools)
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of this name, None when there is none."""
-        return self._tools.get(name)
+        """Return the tool of this name, or what a source has in its place; None when there is none."""
+        if (tool := self._tools.get(name)) is not None:
+            return tool
+        return next((tool for source in self._sources if (tool := source.get(name)) is not None), None)
 
     def schemas(self, context: RuntimeContext) -> tuple[ToolSchema, ...]:
         """Return what the model is told of the tools in this context; nothing of those that are inactive.
@@ -100,25 +148,31 @@ class Toolkit:
             joinable = safe
         return batches
 
-    def _members(self) -> Iterator[tuple[Tool, ToolGroup | None]]:
-        """Yield the tools with their groups, as they were given."""
-        grouped = {tool.name: group for group in self._groups.values() for tool in group.tools}
-        own = {RESET_TOOLS} if self._groups else set()
-        return ((tool, grouped.get(tool.name)) for tool in self if tool.name not in own)
+    def _members(self) -> Iterator[_Member]:
+        """Yield the tools and the sources with their groups, as they were given."""
+        yield from ((self._tools[name], group) for name, group in self._grouped.items())
+        yield from self._sources.items()
 
     def _is_safe(self, call: ToolUseBlock) -> bool:
         tool = self.get(call.name)
         return tool is None or tool.concurrency_safe
 
 
-def _flatten(tools: Iterable[ToolLike]) -> Iterator[tuple[Tool, ToolGroup | None]]:
+def _flatten(tools: Iterable[ToolLike]) -> Iterator[_Member]:
     for tool in tools:
         if isinstance(tool, Toolkit):
             yield from tool._members()
         elif isinstance(tool, ToolGroup):
             yield from ((member, tool) for member in tool.tools)
+            yield from ((source, tool) for source in tool.sources)
         else:
-            yield (tool if isinstance(tool, Tool) else FunctionTool(tool)), None
+            yield (tool if isinstance(tool, Tool | ToolSource) else FunctionTool(tool)), None
+
+
+def _in_groups(
+    sources: dict[ToolSource, ToolGroup | None], active: frozenset[str]
+) -> list[tuple[ToolSource, ToolGroup | None]]:
+    return [(source, group) for source, group in sources.items() if group is None or group.name in active]
 
 
 def _schema(tool: Tool, context: RuntimeContext) -> ToolSchema:
