@@ -123,7 +123,7 @@ def agent_for(judge: httpx.Client, provider: str) -> ReActAgent:
         f"{provider if known else 'openai'}:some-model",
         api_key="sk-test-1234567890",
         base_url=f"{str(judge.base_url).rstrip('/')}{PROVIDERS[provider][0]}",
-        retry=RetryPolicy(after_content=True, base_delay=0.1),
+        retry=RetryPolicy(after_content=True),
         stall_timeout=1.5,
     )
     return ReActAgent("friday", model, tools=[get_weather])
