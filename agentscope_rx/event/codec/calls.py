@@ -97,9 +97,9 @@ class OpenCalls:
         """Return the result that an answer gave, None when none did."""
         return self._calls[id].result if id in self._calls else None
 
-    def first_of(self, name: str) -> str | None:
-        """Return the first call of a tool, None when there is none."""
-        return next((id for id, call in self._calls.items() if name and call.name == name), None)
+    def of(self, name: str) -> Iterator[str]:
+        """Yield the calls of a tool, in the order in which they were made."""
+        return (id for id, call in self._calls.items() if name and call.name == name)
 
     @property
     def pause(self) -> GenerateReason | None:

@@ -126,7 +126,7 @@ class Moves:
         """
         track = self._track
         id = track.id_of(Part.TOOL_CALL, came_as)
-        if id is None and (id := self.calls.first_of(name)) is not None:
+        if id is None and (id := next(filter(self._lacks_result, self.calls.of(name)), None)) is not None:
             track.know(Part.TOOL_CALL, came_as, id)
         if id is not None:
             if track.is_open(Part.TOOL_CALL, id):
@@ -138,6 +138,9 @@ class Moves:
             track.send(track.make(ToolCallDeltaEvent, tool_call_id=id, delta=raw_input))
         track.end_all((Part.TOOL_CALL,) if in_model_call else (*BLOCKS, Part.MODEL_CALL))
         return id
+
+    def _lacks_result(self, id: str) -> bool:
+        return id not in self._held and not self._track.is_used(Part.TOOL_RESULT, id)
 
     def _start_call(self, event: ToolCallStartEvent, part: Part, name: str) -> None:
         if (id := self._track.open_as(part, event.tool_call_id)) is not None:
@@ -160,9 +163,8 @@ class Moves:
         track = self._track
         id = track.open_as(part, event.tool_call_id)
         if id is None:
-            opened = list(track.opened(part))
             is_fragment = not event.tool_call_id or name.startswith("__")
-            id = opened[-1] if is_fragment and opened else self._open_call(event.tool_call_id, name)
+            id = (track.last_opened(part) if is_fragment else None) or self._open_call(event.tool_call_id, name)
         track.end_later(part, id, None)
         track.send(event, tool_call_id=id)
 

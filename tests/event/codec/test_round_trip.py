@@ -17,10 +17,13 @@ from agentscope_rx.event import (
     EventReader,
     EventWriter,
     MessageBuilder,
+    ToolResultDataDeltaEvent,
+    ToolResultEndEvent,
+    ToolResultStartEvent,
     decode,
     encode,
 )
-from agentscope_rx.message import PAUSES, AssistantMessage, Msg, ToolResultBlock
+from agentscope_rx.message import PAUSES, AssistantMessage, Msg, ToolResultBlock, ToolResultState
 from agentscope_rx.testing import assert_valid_stream
 from tests.strategies import breaches, streams
 
@@ -130,3 +133,18 @@ def test_a_replayed_overlap_changes_nothing(events: Sequence[AgentEvent], data: 
 @given(streams())
 def test_a_native_stream_is_returned_as_it_is(events: Sequence[AgentEvent]) -> None:
     assert read("native", [*events, *events]) == events
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_results_of_calls_that_nobody_saw_are_not_taken_for_one(dialect: Any) -> None:
+    """A stream that is joined late has results whose calls came before; their names alone do not pair them."""
+    reply: dict[str, Any] = {"reply_id": "r"}
+    picture: dict[str, Any] = {"block_id": "link", "media_type": "image/png", "url": "x:y"}
+    events = [
+        *(ToolResultStartEvent(**reply, tool_call_id=id, tool_call_name="search") for id in ("a", "b")),
+        *(ToolResultDataDeltaEvent(**reply, tool_call_id=id, **picture) for id in ("b", "a")),
+        *(ToolResultEndEvent(**reply, tool_call_id=id, state=ToolResultState.SUCCESS) for id in ("b", "a")),
+    ]
+    told = read(dialect, events)
+    assert_valid_stream(told)
+    assert [len(block.output) for block in fold(told).get_content_blocks(ToolResultBlock)] == [1, 1]
