@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import folds, imports, middleware, pipeline, slow_consumer, wire
+from . import folds, imports, middleware, pipeline, slow_consumer, tracing, wire
 from .bench import Bench
 
 __all__ = ["BENCHES"]
@@ -11,6 +11,7 @@ BENCHES: tuple[Bench, ...] = (
     pipeline.BENCH,
     wire.BENCH,
     middleware.BENCH,
+    tracing.BENCH,
     folds.BENCH,
     slow_consumer.BENCH,
     imports.BENCH,

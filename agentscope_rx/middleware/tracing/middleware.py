@@ -109,10 +109,10 @@ class Tracing(Middleware):
             observer: abc.ObserverBase[AgentEvent], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
             recorder = begin()
-            note = recorder.note
+            note, ignored = recorder.note, recorder.ignored
 
             def on_next(event: AgentEvent) -> None:
-                if event.source is None:
+                if type(event) not in ignored and event.source is None:
                     note(event)
                 observer.on_next(event)
 

@@ -18,6 +18,7 @@ from ...event import (
     ReplyEvent,
     ToolResultEndEvent,
 )
+from ...event.lifecycle import STEPS, Phase
 from ...message import ContentBlock, ToolResultBlock, ToolResultState
 from ...model import ChatModel
 from ..base import ModelCallInput, ToolCallInput
@@ -35,12 +36,18 @@ _FAILED = (ToolResultState.ERROR, ToolResultState.DENIED, ToolResultState.INTERR
 """How a tool call ends that has not done its work."""
 
 
+_DELTAS = frozenset(cls for cls, step in STEPS.items() if step.phase is Phase.DELTA)
+"""The events that there are many of, and that say nothing but content."""
+
+
 class StageSpan:
     """The span of one run of a stage."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, capture_content: bool = False) -> None:
         self.span = span
         """The span."""
+        self.ignored: frozenset[type] = frozenset() if capture_content else _DELTAS
+        """The events that need not be noted."""
 
     def note(self, event: AgentEvent) -> None:
         """Record what an event of the stage says."""
@@ -105,7 +112,7 @@ class ChatSpan(StageSpan):
     """`chat`: one model call."""
 
     def __init__(self, span: Span, capture_content: bool) -> None:
-        super().__init__(span)
+        super().__init__(span, capture_content)
         self._answer = _Fold() if capture_content else None
         self._began: float | None = time.monotonic()
 
@@ -150,7 +157,7 @@ class ToolSpan(StageSpan):
     """`execute_tool`: one tool call."""
 
     def __init__(self, span: Span, capture_content: bool) -> None:
-        super().__init__(span)
+        super().__init__(span, capture_content)
         self._result = _Fold() if capture_content else None
 
     @staticmethod
