@@ -194,6 +194,7 @@ def test_only_a_type_that_is_not_in_the_table_is_unknown() -> None:
         ('["a"]', "an event is a JSON object: got a JSON list"),
         ("{}", "an event has a string `type`: got NoneType, keys none"),
         ({"type": 5, "reply_id": SECRET}, "an event has a string `type`: got int, keys reply_id, type"),
+        ({"type": [SECRET]}, "an event has a string `type`: got list, keys type"),
     ],
 )
 def test_what_is_no_event_is_a_typed_error(data: Any, message: str) -> None:
@@ -272,6 +273,10 @@ def test_whatever_is_wrong_with_an_event_is_a_typed_error_without_content(event:
         ({"content": SECRET}, "a message has 1 bad field(s), the first is role: Field required"),
         ({"role": "user", "content": [{"type": "thinking", "thinking": SECRET}]}, "got ThinkingBlock"),
         ({"role": "user", "content": [{"type": "text", "text": [SECRET]}]}, "the first is content.0.text.text"),
+        (
+            {"role": "ASSISTANT", "content": [{"type": "tool_use", "id": "c", "input": {SECRET: "\ud83c"}}]},
+            "the `input` of a call holds what JSON cannot",
+        ),
     ],
 )
 def test_a_bad_message_names_its_field_and_holds_no_content(data: Any, message: str) -> None:

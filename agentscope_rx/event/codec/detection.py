@@ -27,7 +27,9 @@ def dialect_of_event(fields: Mapping[str, Any]) -> Dialect:
     created_at = fields.get("created_at")
     if created_at is None and not _JAVA_KEYS.isdisjoint(fields):
         return "java"
-    if fields.get("type") in ALIASES or fields.get("metadata") == {} or not _PYTHON_KEYS.isdisjoint(fields):
+    kind = fields.get("type")
+    renamed = isinstance(kind, str) and kind in ALIASES
+    if renamed or fields.get("metadata") == {} or not _PYTHON_KEYS.isdisjoint(fields):
         return "python"
     return "python" if isinstance(created_at, str) and _is_naive(created_at) else "native"
 

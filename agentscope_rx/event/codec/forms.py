@@ -6,8 +6,9 @@ import mimetypes
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
+from ...errors import RemoteProtocolError
 from ...message import ToolUseBlock, URLSource, parse_arguments
 from ...message.blocks import ToolOutputBlock
 from .shapes import Form
@@ -113,7 +114,10 @@ def settle_arguments(fields: dict[str, Any]) -> None:
     if given is None:
         given = parsed or {}
     elif given and parsed != given:
-        raw = _as_text(given)
+        try:
+            raw = _as_text(given)
+        except PydanticSerializationError as error:
+            raise RemoteProtocolError(f"the `input` of a call holds what JSON cannot: {type(error).__name__}") from None
     elif not given and parsed:
         raw = "{}"
     fields.update(input=given, raw_input=raw or "")

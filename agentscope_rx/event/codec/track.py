@@ -79,6 +79,7 @@ class Track:
         """The agent whose reply it is, None for the top."""
         self._send = send
         self._open: dict[PartKey, BaseEvent | None] = {}  # in order of START, with the END that is held back
+        self._open_ids: dict[Part, dict[str, None]] = {part: {} for part in Part}  # the same, kind by kind
         self._used: set[PartKey] = set()
         self._ids: dict[tuple[Part, str], str] = {}
         self._uses: Counter[tuple[Part, str]] = Counter()
@@ -103,10 +104,10 @@ class Track:
             return
         key = PartKey(part, getattr(event, key_field))
         if phase is Phase.START:
-            self._open[key] = None
+            self._open[key] = self._open_ids[part][key.id] = None
             self._used.add(key)
         elif phase is Phase.END:
-            del self._open[key]
+            del self._open[key], self._open_ids[part][key.id]
 
     def pass_on(self, event: Any) -> None:
         """Send an event as it is, numbered."""
@@ -160,7 +161,13 @@ class Track:
 
     def opened(self, *parts: Part) -> Iterator[str]:
         """Yield the ids of what is open, in order of start."""
-        yield from [key.id for key in self._open if key.part in parts]
+        yield from [key.id for key in self._opened(parts)]
+
+    def _opened(self, parts: Iterable[Part]) -> list[PartKey]:
+        kinds = [part for part in parts if self._open_ids[part]]
+        if len(kinds) > 1:
+            return [key for key in self._open if key.part in kinds]
+        return [PartKey(part, id) for part in kinds for id in self._open_ids[part]]
 
     @property
     def is_idle(self) -> bool:
@@ -173,7 +180,7 @@ class Track:
         if rule is None:
             return
         self.end_all(rule.closed)
-        if rule.open is Part.MODEL_CALL and not any(self.opened(Part.MODEL_CALL)):
+        if rule.open is Part.MODEL_CALL and not self._open_ids[Part.MODEL_CALL]:
             self.open(Part.MODEL_CALL, self.rename(Part.MODEL_CALL, self.reply_id), model_name="")
         if rule.same_key_closed is not None and self.is_open(rule.same_key_closed, id):
             self.end(rule.same_key_closed, id)
@@ -202,8 +209,7 @@ class Track:
     def end_all(self, parts: Iterable[Part]) -> None:
         """End all parts of these kinds, in order of start: blocks, model calls, results."""
         for group in _INSIDE_OUT:
-            among = [part for part in group if part in parts]
-            for key in [key for key in self._open if key.part in among]:
+            for key in self._opened([part for part in group if part in parts]):
                 self.end(key.part, key.id)
 
 

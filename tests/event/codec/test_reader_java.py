@@ -20,6 +20,7 @@ from agentscope_rx.event import (
     UserConfirmResultEvent,
 )
 from agentscope_rx.message import Base64Source, ChatUsage, GenerateReason, ToolUseBlock
+from tests.counting import steps_of
 
 from .foreign import content, fold, java, outline, read
 
@@ -831,3 +832,16 @@ def test_a_stream_that_is_joined_in_the_middle_begins_there() -> None:
     )
     assert content(fold(told)) == ["lo"]
     assert isinstance(told[0], AgentStartEvent)
+
+
+def test_l4_many_calls_that_are_open_at_once_cost_no_more_each() -> None:
+    def steps(count: int) -> int:
+        ids = [f"c{number}" for number in range(count)]
+        rows = [("TOOL_CALL_START", "m", id, "search") for id in ids]
+        rows += [("TOOL_CALL_DELTA", "m", id, "search", "{}") for id in ids]
+        events = java(("AGENT_START",), ("MODEL_CALL_START", "m"), *rows)
+        reader = EventReader("java")
+        return steps_of(lambda: [reader.read(event) for event in events])
+
+    steps(1)  # what is made only once
+    assert steps(160) < 4.8 * steps(40)
