@@ -43,7 +43,7 @@ types: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
-bench: $(VENV)/.local
+bench: $(VENV)/.test $(VENV)/.local
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:

@@ -12,13 +12,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 
 from agentscope_rx import ReActAgent, Tracing
 
-from .bench import Bench, Effort, Report
+from .bench import Bench, Effort, Finding, Report, at_most
 from .measure import cpu_seconds, in_turns
 from .middleware import DELTAS, Model
 
 __all__ = ["BENCH"]
 
 FIVE = 5
+BAR = at_most(40, " %")
 
 
 class NoExporter(SpanExporter):
@@ -42,10 +43,9 @@ def run(effort: Effort) -> Report:
         reply()
     taken = in_turns({name: partial(cpu_seconds, reply) for name, reply in replies.items()}, 3 * effort.rounds)
     cost = {name: median(seconds) / deltas * 1e6 for name, seconds in taken.items()}
-    bare = next(iter(cost.values()))
-    rows = [("", "us of CPU per delta", "added, %")]
-    rows += [(name, f"{each:.2f}", f"{(each / bare - 1) * 100:.1f}") for name, each in cost.items()]
-    return Report(rows)
+    rows = [("", "us of CPU per delta"), *((name, f"{each:.2f}") for name, each in cost.items())]
+    bare, recorded = cost.values()
+    return Report(rows, [Finding("recording adds", (recorded / bare - 1) * 100, BAR)])
 
 
 def _reply(agent: ReActAgent) -> Callable[[], None]:
