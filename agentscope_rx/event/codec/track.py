@@ -163,6 +163,10 @@ class Track:
         """Yield the ids of what is open, in order of start."""
         yield from [key.id for key in self._opened(parts)]
 
+    def last_opened(self, part: Part) -> str | None:
+        """Return the id of the open part that started last, None when none is open."""
+        return next(reversed(self._open_ids[part]), None)
+
     def _opened(self, parts: Iterable[Part]) -> list[PartKey]:
         kinds = [part for part in parts if self._open_ids[part]]
         if len(kinds) > 1:
