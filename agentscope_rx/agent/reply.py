@@ -305,8 +305,8 @@ class Reply:
             yield self._hint(hint, TOOLS_MISSING)
 
     def _equipped(self) -> Toolkit:
-        toolkit = self._equipment.toolkit.equipped(self._context)
-        return toolkit if self._output is None else self._output.equip(toolkit)
+        toolkit = self._equipment.toolkit
+        return (toolkit if self._output is None else self._output.equip(toolkit)).equipped(self._context)
 
     def _reason_once(self, input: ReasoningInput) -> Observable[AgentEvent]:
         stage: Observable[AgentEvent] = self._call_model(

@@ -111,18 +111,20 @@ class InactiveTool(Tool):
 
 def reset_tools(groups: Iterable[ToolGroup]) -> Tool:
     """Make the tool with which the model says which groups are active: one boolean for each, false when left out."""
-    named = {group.name: group for group in groups}
+    # Under names that nothing else has: a group may well be called `context` or `json`.
+    named = {f"group_{number}": group for number, group in enumerate(groups)}
 
     async def choose(context: RuntimeContext, **wanted: bool) -> str:
         session = context.get(HasToolGroups)
         if session is None:
             raise ToolError("Groups of tools belong to a session, and this call is of none.")
-        chosen = [group for name, group in named.items() if wanted[name]]
+        chosen = [group for field, group in named.items() if wanted[field]]
         session.active_groups = tuple(group.name for group in chosen)
         return "\n".join(_told(group) for group in chosen) or "No group is active."
 
     fields: dict[str, Any] = {
-        name: (bool, Field(default=False, description=group.description or None)) for name, group in named.items()
+        field: (bool, Field(default=False, alias=group.name, description=group.description or None))
+        for field, group in named.items()
     }
     return FunctionTool(
         choose,

@@ -14,7 +14,7 @@ from .base import Tool
 from .function import FunctionTool
 from .groups import InactiveTool, ToolGroup, active_groups, reset_tools
 from .schema import ToolSchema
-from .source import MissingTools, ToolSource
+from .source import FoundTools, MissingTools, ToolSource
 
 __all__ = ["ToolLike", "Toolkit"]
 
@@ -82,10 +82,10 @@ class Toolkit:
             first: Whether the reply looks for the first time.
 
         Raises:
-            ToolError: two tools have one name.
+            ToolError: two tools have one name, or a source failed to say what it has; what it raised is the cause.
         """
         asked = _in_groups(self._sources, active_groups(self._groups.values(), context))
-        answers = await asyncio.gather(*(source.find(first=first) for source, _ in asked))
+        answers = await _answers([source for source, _ in asked], first)
         found = copy.copy(self)
         found._tools, found._grouped = dict(self._tools), dict(self._grouped)
         for (_, group), answer in zip(asked, answers, strict=True):
@@ -173,6 +173,23 @@ def _in_groups(
     sources: dict[ToolSource, ToolGroup | None], active: frozenset[str]
 ) -> list[tuple[ToolSource, ToolGroup | None]]:
     return [(source, group) for source, group in sources.items() if group is None or group.name in active]
+
+
+async def _answers(sources: Sequence[ToolSource], first: bool) -> list[FoundTools]:
+    """Ask sources all at once; every one has answered or ended when this returns or raises."""
+    outcomes = await asyncio.gather(*(source.find(first=first) for source in sources), return_exceptions=True)
+    answers: list[FoundTools] = []
+    for source, outcome in zip(sources, outcomes, strict=True):
+        if isinstance(outcome, FoundTools):
+            answers.append(outcome)
+            continue
+        if isinstance(outcome, AgentScopeError):
+            raise outcome
+        raise ToolError(
+            f"the source of tools {type(source).__name__} gave {type(outcome).__name__} when it was asked what it has; "
+            "expected FoundTools, with what is missing in it"
+        ) from (outcome if isinstance(outcome, BaseException) else None)
+    return answers
 
 
 def _schema(tool: Tool, context: RuntimeContext) -> ToolSchema:

@@ -199,6 +199,14 @@ def test_a_group_has_a_name() -> None:
         ToolGroup("my tools", [search])
 
 
+@pytest.mark.parametrize("name", ["context", "json", "model_config", "self", "_own"])
+def test_a_group_may_have_the_name_of_anything(name: str) -> None:
+    model = ScriptedModel([choosing(**{name: True}), [text("ok")]])
+    agent = ReActAgent("friday", model, tools=[ToolGroup(name, [search])])
+    assert results(agent.call("go").run()) == [("reset_tools", "success", f"The group {name} is active: search.")]
+    assert offered(model) == [["reset_tools"], ["search", "reset_tools"]]
+
+
 def test_a_tool_that_gets_wrong_groups_says_so() -> None:
     model = ScriptedModel([choosing(kitchen=True), choosing(browser="perhaps"), [text("ok")]])
     agent = ReActAgent("friday", model, tools=groups())

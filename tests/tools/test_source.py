@@ -252,6 +252,34 @@ def test_what_is_missing_is_not_told_the_model_between_a_call_and_its_result(tmp
     assert kinds.index("ToolResultEndEvent") < kinds.index("HintBlockEvent") < kinds.index("ModelCallStartEvent")
 
 
+@pytest.mark.parametrize("wrong", [ValueError("hunter2"), None])
+def test_a_source_that_fails_is_named_when_the_others_have_answered(wrong: Any) -> None:
+    class Broken(ToolSource):
+        async def find(self, *, first: bool) -> FoundTools:
+            if wrong is not None:
+                raise wrong
+            return wrong
+
+    shelf = Shelf(tools(one))
+    with pytest.raises(ToolError, match=r"Broken gave .* expected FoundTools") as failed:
+        ReActAgent("friday", ScriptedModel([]), tools=[Broken(), shelf]).call("go").run()
+    assert shelf.asked == [True]
+    assert failed.value.__cause__ is wrong
+    assert "hunter2" not in str(failed.value)
+
+
+def test_a_group_of_sources_can_be_chosen_where_an_object_is_asked_for() -> None:
+    turns = [[tool_call("reset_tools", {"shelf": True})], [tool_call("generate_response", {"x": 1})]]
+    model = ScriptedModel(turns)
+    agent = ReActAgent("friday", model, tools=[ToolGroup("shelf", [Shelf(tools(one))])])
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    assert agent.call("go", output_type=schema).run().structured_output == {"x": 1}
+    assert [sorted(names) for names in offered(model)] == [
+        ["generate_response", "reset_tools"],
+        ["generate_response", "one", "reset_tools"],
+    ]
+
+
 def test_looking_for_tools_can_be_interrupted_and_cancelled() -> None:
     left: list[str] = []
 
