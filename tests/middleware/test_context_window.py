@@ -231,9 +231,10 @@ def test_a_model_sums_up_what_is_left_out_and_the_summary_before() -> None:
     assert agent.get_state().run().cut.summary == "They said a, b and c."
 
 
-def test_a_summary_that_fails_leaves_the_earlier_one() -> None:
+@pytest.mark.parametrize("second", [[text("They"), error(ModelStreamError("broken"))], [text(" ")]])
+def test_a_summary_that_fails_leaves_the_earlier_one(second: Any) -> None:
     model = ScriptedModel([[text(letter)] for letter in "ABCD"])
-    summarizer = ScriptedModel([[text("They said a.")], [text("They"), error(ModelStreamError("broken"))]])
+    summarizer = ScriptedModel([[text("They said a.")], second])
     agent = ReActAgent("friday", model, middlewares=[window(3, keep=0.7, summarizer=summarizer)])
     streams = conversation_of(agent, *"abcd")
     assert said(model.requests[-1]) == ["user: Summary of the conversation so far:\nThey said a.", "user: d"]
@@ -289,9 +290,10 @@ def test_a_long_result_is_shortened_for_the_summary_and_a_long_conversation_too(
     assert lines[:2] == ["user: a", 'friday: [calls look {"at": "sky"}]']
     assert len(lines[2]) < 2100
     *system, request = summary_request(
-        "", [UserMessage(f"word {number}") for number in range(400)], lambda r: estimate_tokens(r) <= 200
+        "They said a.", [UserMessage(f"word {number}") for number in range(400)], lambda r: estimate_tokens(r) <= 200
     )
     assert estimate_tokens([*system, request]) <= 200
+    assert request.get_text_content().startswith("Earlier summary: They said a.\nuser: word ")
     assert request.get_text_content().endswith("user: word 399")
 
 

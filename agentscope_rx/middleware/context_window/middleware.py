@@ -52,8 +52,8 @@ class ContextWindow(Middleware):
     is never without its result, and the question of the last exchange is always kept. Nothing leaves the history: where
     the cut is, is `AgentState.cut`.
 
-    With a summarizer, that model sums up what is left out, and the summary before. If it fails, what was left out
-    before is what stays summed up.
+    With a summarizer, that model sums up what is left out, and the summary before. If it fails or
+    says nothing, what was left out before is what stays summed up.
 
     Emits, before the model call, CUSTOM `context_window` with `{"left_out": messages or parts of them, "summarized":
     bool, "tokens_before": int, "tokens": int}` when the cut moves; and MODEL_CALL_START and MODEL_CALL_END of the
@@ -167,7 +167,7 @@ class ContextWindow(Middleware):
             yield next(request).pipe(_overheard(said))
         except ModelError:
             return window.summary
-        return "".join(said).strip()
+        return "".join(said).strip() or window.summary
 
 
 def _window(state: AgentState, conversation: Sequence[Piece]) -> _Window:

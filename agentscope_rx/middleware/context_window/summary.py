@@ -28,7 +28,7 @@ _RESULT = 2000
 
 
 def summary_request(earlier: str, left_out: Iterable[Msg], fits: Callable[[Sequence[Msg]], bool]) -> tuple[Msg, ...]:
-    """Return the request for a summary; of a conversation that is too long even for that, of its end.
+    """Return the request for a summary; of what is too long even for that, of its end and the summary before.
 
     Args:
         earlier: The summary of what was left out before; "" for none.
@@ -36,11 +36,14 @@ def summary_request(earlier: str, left_out: Iterable[Msg], fits: Callable[[Seque
         fits: Whether a request is short enough.
     """
     lines = [line for message in left_out for line in _lines(message)]
-    if earlier:
-        lines.insert(0, f"Earlier summary: {earlier}")
-    while not fits(request := (SystemMessage("system", _TASK), UserMessage("\n".join(lines)))) and len(lines) > 1:
+    before = [f"Earlier summary: {earlier}"] if earlier else []
+    while not fits(request := _request(before + lines)) and len(lines) > 1:
         lines = lines[len(lines) // 4 + 1 :]
     return request
+
+
+def _request(lines: Iterable[str]) -> tuple[Msg, ...]:
+    return SystemMessage("system", _TASK), UserMessage("\n".join(lines))
 
 
 def summary_message(summary: str) -> Msg:
