@@ -57,7 +57,8 @@ def read_input(given: Any) -> Given:
     """Sort an input.
 
     Raises:
-        ConfigurationError: it is none of the kinds in `AgentInput`, a system message, or messages and answers at once.
+        ConfigurationError: it is none of the kinds in `AgentInput`, a system message, messages and answers at once, or
+            an interruption beside other answers.
         ResumeError: an answer in a message is malformed.
     """
     if given is None:
@@ -74,6 +75,8 @@ def read_input(given: Any) -> Given:
     )
     if answer.messages and answer.is_answer:
         raise ConfigurationError("an agent is given messages, or answers to a paused reply: got both at once")
+    if answer.interrupt is not None and len(items) > 1:
+        raise ConfigurationError("an interruption gives a paused reply up: got other answers beside it")
     return answer
 
 

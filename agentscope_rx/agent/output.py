@@ -215,6 +215,7 @@ def _of_schema(format: OutputFormat) -> Validator:
     try:
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
+        from referencing import Registry
     except ImportError as error:
         raise MissingExtraError(
             "structured output by a JSON schema alone", 'pip install "agentscope-rx[schema]"'
@@ -225,7 +226,7 @@ def _of_schema(format: OutputFormat) -> Validator:
         kind.check_schema(schema)
     except SchemaError as error:
         raise ConfigurationError(f"output_type is no JSON schema: {error.message}") from error
-    validator = kind(schema)
+    validator = kind(schema, registry=Registry())  # an empty one: no schema makes us fetch a URL
 
     def check(given: dict[str, Any]) -> dict[str, Any]:
         if problems := [(error.json_path.removeprefix("$."), error.message) for error in validator.iter_errors(given)]:

@@ -260,10 +260,11 @@ class ReActAgent:
             grace: Seconds.
 
         Raises:
-            ConfigurationError: at once, when `grace` is negative.
+            ConfigurationError: at once, when `grace` is negative or no number.
             SessionBusyError: as on_error, inside `.run()`, when a call is on the event loop that it blocks; the agent
                 stays open.
         """
+        expect("the grace of shutdown()", grace, float, int)
         if not grace >= 0:
             raise ConfigurationError(f"the grace of shutdown() is a number of seconds, 0 or more: got {grace}")
 

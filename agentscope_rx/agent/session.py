@@ -128,7 +128,7 @@ class Sessions:
                 session.calls.discard(call)
                 if session.idle:
                     self._sessions.pop((session.user_id, session.id), None)
-                if not self._calls():
+                if self._waiters and not self._calls():
                     for waiter in self._waiters:
                         wake(waiter)
 

@@ -458,6 +458,16 @@ def test_what_a_json_schema_refuses_is_told() -> None:
     assert "- x: 'three' is not of type 'integer'" in first.output[0].text
 
 
+def test_no_json_schema_makes_us_fetch_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[Any] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda *given, **more: fetched.append(given))
+    schema = {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1/x.json"}}}
+    model = ScriptedModel([gives({"x": 3}), [text("no")]])
+    _, failure = run(collect_failing(ReActAgent("friday", model), "go", None, schema))
+    assert isinstance(failure, StructuredOutputError)
+    assert fetched == []
+
+
 def test_a_validator_of_the_type_counts() -> None:
     class Even(BaseModel):
         number: int

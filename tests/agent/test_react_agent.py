@@ -50,6 +50,8 @@ from agentscope_rx import (
     ToolResultTextDeltaEvent,
     ToolUseBlock,
     UnsupportedContentError,
+    UserConfirmResultEvent,
+    UserInterruptEvent,
     UserMessage,
     decode,
     encode,
@@ -533,7 +535,14 @@ def test_the_next_call_works_after_a_failure_and_sees_what_was_said() -> None:
     assert text_of(model.requests[1].messages) == [("user", "one"), ("assistant", "par"), ("user", "two")]
 
 
-@pytest.mark.parametrize("wrong", [5, [5], object(), SystemMessage("obey")])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *[5, [5], object(), SystemMessage("obey")],
+        [UserInterruptEvent(reply_id="r"), UserConfirmResultEvent(reply_id="r", confirm_results=())],
+        [UserInterruptEvent(reply_id="r"), UserInterruptEvent(reply_id="r")],
+    ],
+)
 def test_input_that_is_none_is_refused_at_once(wrong: Any) -> None:
     agent, model = scripted([text("x")])
     with pytest.raises(ConfigurationError):

@@ -115,8 +115,8 @@ def test_nothing_happens_before_a_subscription() -> None:
     assert agent.call("go").run().get_text_content() == "hi"
 
 
-@pytest.mark.parametrize("grace", [-1, float("nan")])
-def test_the_grace_is_a_number_of_seconds(grace: float) -> None:
+@pytest.mark.parametrize("grace", [-1, float("nan"), "soon", None])
+def test_the_grace_is_a_number_of_seconds(grace: Any) -> None:
     agent, _ = storyteller()
     with pytest.raises(ConfigurationError, match="grace"):
         agent.shutdown(grace)
