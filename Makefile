@@ -11,7 +11,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat test laws heavy lint types docs bench clean
+.PHONY: help chat test laws heavy servers lint types docs bench clean
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -28,6 +28,11 @@ test: $(VENV)/.test
 
 heavy: $(VENV)/.dev $(VENV)/.local
 	$(BIN)/python -m pytest -m heavy $(ARGS)
+
+# Which `heavy` starts, and whose tests it skips without them, but on CI. They are no Python packages.
+servers:
+	@command -v redis-server && ls /usr/lib/postgresql/*/bin/initdb || \
+	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends redis-server postgresql; }
 
 laws: $(VENV)/.test
 	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -m law --numprocesses 2 $(ARGS)

@@ -24,6 +24,7 @@ from agentscope_rx import (
     RuntimeContext,
     SqliteStateStore,
     StateConflictError,
+    StateStore,
     StoreError,
     ToolResultBlock,
 )
@@ -31,7 +32,6 @@ from agentscope_rx.testing import ScriptedModel, error, text, tool_call
 
 from ..agent.shapes import collect_failing, run
 from .parked import permission, send
-from .test_stores import STORES, Opener
 
 # -------------------------------------------------------------------------------------------- stores that fail
 
@@ -147,9 +147,7 @@ def test_b8_86_two_hundred_sessions_on_one_agent_do_not_mix(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.heavy)])
-@pytest.mark.parametrize("opener", STORES, ids=lambda opener: opener.__name__)
-def test_parked_conversations_hold_no_task_and_little_memory(opener: Opener, count: int, tmp_path: Path) -> None:
-    store = opener(tmp_path)
+def test_parked_conversations_hold_no_task_and_little_memory(store: StateStore, count: int) -> None:
     agent = ReActAgent("friday", Echo(), tools=[send], permission=permission(("send",)), state_store=store)
 
     async def park(number: int) -> None:
@@ -172,5 +170,3 @@ def test_parked_conversations_hold_no_task_and_little_memory(opener: Opener, cou
         return held / count
 
     assert asyncio.run(main()) < 16 * 1024
-    if isinstance(store, SqliteStateStore):
-        store.close()

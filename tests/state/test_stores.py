@@ -1,28 +1,22 @@
-"""What every store of states must do; a new store joins by a line in STORES."""
+"""What every store of states must do."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import math
-import multiprocessing
-import sqlite3
-import stat
-import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import pytest
 
 from agentscope_rx import (
     AgentState,
     ContentBlock,
-    InMemoryStateStore,
-    JsonFileStateStore,
     SqliteStateStore,
     StateConflictError,
     StateStore,
@@ -32,72 +26,20 @@ from agentscope_rx import (
 
 from ..agent.shapes import run
 from .full_state import full_state
-
-T = TypeVar("T")
-Opener = Callable[[Path], StateStore]
-
-
-def in_memory(folder: Path) -> StateStore:
-    return InMemoryStateStore()
-
-
-def json_files(folder: Path) -> StateStore:
-    return JsonFileStateStore(folder / "states")
-
-
-def sqlite(folder: Path) -> StateStore:
-    return SqliteStateStore(folder / "states.db")
-
-
-LASTING: tuple[Opener, ...] = (json_files, sqlite)
-"""Stores that outlive the process: opened again in the same folder, they hold the same states."""
-
-STORES: tuple[Opener, ...] = (in_memory, *LASTING)
-
-
-class Opened:
-    """The stores of a test, closed at its end."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._stores: list[StateStore] = []
-
-    def __call__(self, opener: Opener) -> StateStore:
-        self._stores.append(opener(self.folder))
-        return self._stores[-1]
-
-    def close(self) -> None:
-        for store in self._stores:
-            if isinstance(store, SqliteStateStore):
-                store.close()
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    with closing(Opened(tmp_path)) as stores:
-        yield stores
-
-
-@pytest.fixture(params=STORES, ids=lambda opener: opener.__name__)
-def store(request: pytest.FixtureRequest, opened: Opened) -> StateStore:
-    return opened(request.param)
-
-
-@pytest.fixture(params=LASTING, ids=lambda opener: opener.__name__)
-def opener(request: pytest.FixtureRequest) -> Opener:
-    opener: Opener = request.param
-    return opener
-
-
-def state(text: str = "hi", session_id: str = "s", user_id: str | None = None, **values: Any) -> AgentState:
-    return AgentState(session_id=session_id, user_id=user_id, history=(UserMessage(text),), values=values)
-
-
-async def text_of(store: StateStore, session_id: str = "s", user_id: str | None = None) -> tuple[str, int] | None:
-    """What was said in a session, and its version."""
-    stored = await store.load(session_id, user_id)
-    return None if stored is None else (stored.state.history[0].get_text_content(), stored.version)
-
+from .processes import processes
+from .stores import (
+    HOSTILE_IDS,
+    Opened,
+    Opener,
+    change_record,
+    json_files,
+    postgresql,
+    redis,
+    sql_file,
+    sqlite,
+    state,
+    text_of,
+)
 
 # ------------------------------------------------------------------------------------------------- save and load
 
@@ -244,13 +186,6 @@ def test_delete_forgets_a_session_and_only_that(store: StateStore) -> None:
     run(main())
 
 
-HOSTILE_IDS = (
-    *("", " ", ".", "..", "../x", "a/b", "a\\b", "/etc/passwd", "~", "C:\\x", "CON", "nul.txt", "a:b", "*?"),
-    *("A", "a", "é", "e\u0301", "漢字", "🌍", "\x00", "a\x00b", "a\x00c", "\n", "null", '"', "'; DROP TABLE x; --"),
-    *("x" * 255, "x" * 5_000, "x" * 5_001, "-", "--", "session", ".lock", "a.json", "%2e%2e"),
-)
-
-
 def test_any_id_is_a_session_of_its_own(store: StateStore, tmp_path: Path) -> None:
     async def main() -> None:
         for number, session_id in enumerate(HOSTILE_IDS):
@@ -336,18 +271,17 @@ def _save_in_a_process(opener: Opener, folder: Path, name: str, start: Any, resu
 
 def test_of_saves_in_several_processes_exactly_one_wins_each_version(opener: Opener, tmp_path: Path) -> None:
     """Each process tries each version once, so that the first that nobody wins is the last that is tried."""
-    spawn = multiprocessing.get_context("spawn")
-    start, results = spawn.Barrier(2), spawn.Queue()
-    processes = [
-        spawn.Process(target=_save_in_a_process, args=(opener, tmp_path, str(number), start, results))
+    start, results = processes.Barrier(2), processes.Queue()
+    started = [
+        processes.Process(target=_save_in_a_process, args=(opener, tmp_path, str(number), start, results))
         for number in range(2)
     ]
-    for process in processes:
+    for process in started:
         process.start()
-    won = [results.get(timeout=60) for _ in processes]
-    for process in processes:
+    won = [results.get(timeout=60) for _ in started]
+    for process in started:
         process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0]
+    assert [process.exitcode for process in started] == [0, 0]
     results.close()
     results.join_thread()
     wins = [sum(versions) for versions in zip(*won, strict=True)]
@@ -361,17 +295,17 @@ def record_with(opener: Opener, opened: Opened, change: Callable[[str], str]) ->
     """A store that holds one session, whose record was changed behind its back."""
     store = opened(opener)
     run(store.save(state("old"), 0))
-    if isinstance(store, SqliteStateStore):
-        with closing(sqlite3.connect(opened.folder / "states.db")) as other, other:
-            [record] = other.execute("SELECT record FROM agent_states").fetchone()
-            other.execute("UPDATE agent_states SET record = ?", (change(record),))
-    else:
-        [path] = (opened.folder / "states").glob("*.json")
-        path.write_text(change(path.read_text()))
+    change_record(opener, opened.folder, change)
     return store
 
 
-WHERE: dict[Opener, str] = {json_files: r"s-[0-9a-f]{64}\.json", sqlite: r"session 's' .* agent_states of .*states\.db"}
+WHERE: dict[Opener, str] = {
+    json_files: r"s-[0-9a-f]{64}\.json",
+    sqlite: r"session 's' .* agent_states of .*states\.db",
+    sql_file: r'session "s" and user null in agent_states of the sqlite database .*states\.db',
+    redis: r'the hash agentscope_rx:state:null "s" of the Redis server at 127\.0\.0\.1:\d+, database 0',
+    postgresql: r'session "s" .* agent_states of the postgresql database postgres at 127\.0\.0\.1:\d+',
+}
 """How a store says where a record is."""
 
 SPOILED: dict[str, Callable[[str], str]] = {
@@ -410,136 +344,3 @@ def test_unknown_fields_are_ignored(opener: Opener, opened: Opened) -> None:
         return json.dumps(parsed)
 
     assert run(text_of(record_with(opener, opened, change))) == ("old", 1)
-
-
-# ----------------------------------------------------------------------------------------------------- JSON files
-
-
-def test_a_spoiled_file_is_not_written_over(opened: Opened) -> None:
-    store = record_with(json_files, opened, lambda record: "{")
-    for version in (0, 1):
-        with pytest.raises(StoreError, match="does not hold the state"):
-            run(store.save(state("new"), version))
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = opened(json_files)
-    run(store.save(state("old"), 0))
-    before = sorted(path.name for path in (opened.folder / "states").iterdir())
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        with pytest.raises(StoreError, match=r"cannot write .*\.json: No space left on device; "):
-            run(store.save(state("new"), 1))
-    assert run(text_of(store)) == ("old", 1)
-    assert sorted(path.name for path in (opened.folder / "states").iterdir()) == before
-    assert run(store.save(state("new"), 1)) == 2
-
-
-def test_a_reader_never_sees_half_a_file(opened: Opened) -> None:
-    """States of very different length, saved and loaded at once; each says how long it is."""
-
-    async def main() -> None:
-        store = opened(json_files)
-        await store.save(state("", n=0), 0)
-
-        async def write() -> None:
-            for version in range(1, 30):
-                length = version % 2 * 200_000
-                await store.save(state("x" * length, n=length), version)
-
-        writing = asyncio.create_task(write())
-        while not writing.done():
-            stored = await store.load("s")
-            assert stored is not None
-            assert len(stored.state.history[0].get_text_content()) == stored.state.values["n"]
-        await writing
-
-    run(main())
-
-
-def test_what_a_killed_writer_left_is_in_nobodys_way(opened: Opened) -> None:
-    store = opened(json_files)
-    run(store.save(state("old"), 0))
-    [path] = (opened.folder / "states").glob("*.json")
-    path.with_suffix(".new").write_text('{"format": 1, "ver')
-    assert run(text_of(store)) == ("old", 1)
-    assert run(store.save(state("new"), 1)) == 2
-    assert run(text_of(store)) == ("new", 2)
-    assert not list((opened.folder / "states").glob("*.new"))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
-def test_a_file_is_for_its_owner_only(opened: Opened) -> None:
-    run(opened(json_files).save(state(), 0))
-    [path] = (opened.folder / "states").glob("*.json")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_file_names_differ_in_more_than_case(opened: Opened) -> None:
-    store = opened(json_files)
-    for number, session_id in enumerate(HOSTILE_IDS):
-        run(store.save(state(str(number), session_id), 0))
-    names = [path.name for path in (opened.folder / "states").glob("*.json")]
-    assert len({name.lower() for name in names}) == len(names) == len(HOSTILE_IDS)
-    assert all(name.isascii() and len(name) <= 110 for name in names)
-
-
-def test_a_directory_that_cannot_be_made_is_an_error_at_once(tmp_path: Path) -> None:
-    (tmp_path / "states").write_text("a file")
-    with pytest.raises(StoreError, match=r"cannot make the directory .*states"):
-        json_files(tmp_path)
-
-
-def test_a_directory_that_is_gone_is_an_error_when_it_is_written(opened: Opened) -> None:
-    store = opened(json_files)
-    (opened.folder / "states").rmdir()
-    assert run(store.load("s")) is None
-    for write in (store.save(state(), 0), store.delete("s")):
-        with pytest.raises(StoreError, match="No such file or directory"):
-            run(write)
-
-
-# --------------------------------------------------------------------------------------------------------- SQLite
-
-
-def test_a_closed_database_is_a_store_error(tmp_path: Path) -> None:
-    store = SqliteStateStore(tmp_path / "states.db")
-    store.close()
-    store.close()
-    operations: list[Callable[[], Coroutine[Any, Any, Any]]] = [
-        lambda: store.load("s"),
-        lambda: store.save(state(), 0),
-        lambda: store.delete("s"),
-    ]
-    for operation in operations:
-        with pytest.raises(StoreError, match=r"the SQLite database .*states\.db: Cannot operate on a closed database"):
-            run(operation())
-
-
-def test_a_file_that_is_no_database_is_an_error_at_once(tmp_path: Path) -> None:
-    (tmp_path / "states.db").write_text("no database at all, " * 100)
-    with pytest.raises(StoreError, match=r"cannot open the SQLite database .*states\.db: file is not a database"):
-        SqliteStateStore(tmp_path / "states.db")
-    with pytest.raises(StoreError, match=r"cannot open the SQLite database .*: unable to open database file"):
-        SqliteStateStore(tmp_path / "nowhere" / "states.db")
-
-
-def test_a_writer_waits_for_another_process(opened: Opened) -> None:
-    store = opened(sqlite)
-
-    async def main() -> None:
-        with closing(sqlite3.connect(opened.folder / "states.db", isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            saving = asyncio.create_task(store.save(state("mine"), 0))
-            await asyncio.sleep(0.05)
-            assert not saving.done()
-            other.execute("COMMIT")
-            assert await saving == 1
-
-    run(main())
-
-
-def test_the_database_logs_ahead(opened: Opened) -> None:
-    opened(sqlite)
-    with closing(sqlite3.connect(opened.folder / "states.db")) as other:
-        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -134,3 +134,17 @@ def test_the_end_of_the_process_closes_the_value_of_the_portal() -> None:
         done.wait(5)
     """
     assert python(code) == ["value", "closed", "value"]
+
+
+def test_a_value_may_be_closed_before_its_loop_shuts_down() -> None:
+    local = clients()
+
+    async def main() -> None:
+        await local.aclose()
+        client = local.get()
+        await local.aclose()
+        assert client.closed
+        await local.aclose()
+        assert local.get() is not client
+
+    run(main())

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from ...errors import StoreError
 from ..keys import RowKey
+from .finished import finished
 from .server import Lease, StateServer
 
 __all__ = ["holding"]
@@ -49,7 +50,7 @@ async def _take(server: StateServer, key: RowKey, lease: Lease) -> None:
     pause = _SHORTEST_PAUSE
     while True:
         try:
-            if await server.hold(key, lease):
+            if await finished(server.hold(key, lease)):
                 return
         except BaseException:  # the server may have given it all the same
             await _give_back(server, key, lease)
@@ -62,7 +63,7 @@ async def _renew(server: StateServer, key: RowKey, lease: Lease) -> None:
     while True:
         await asyncio.sleep(lease.seconds / _RENEWALS)
         try:
-            if not await server.hold(key, lease):
+            if not await finished(server.hold(key, lease)):
                 _log.warning("the lease of %s was not renewed in time, and somebody else has it now", key.session_id)
                 return
         except StoreError as error:
@@ -71,6 +72,6 @@ async def _renew(server: StateServer, key: RowKey, lease: Lease) -> None:
 
 async def _give_back(server: StateServer, key: RowKey, lease: Lease) -> None:
     try:
-        await server.release(key, lease)
+        await finished(server.release(key, lease))
     except StoreError as error:
         _log.warning("the lease of %s was not given back, and ends by itself: %s", key.session_id, error)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import EqualJitterBackoff
 from redis.exceptions import RedisError
 
 from ...errors import StoreError
@@ -14,6 +16,12 @@ from ..keys import RowKey
 from .server import Lease, Refusal
 
 __all__ = ["RedisServer"]
+
+_RETRIES = 3
+"""How often a command is sent again when the connection breaks."""
+
+_TIMEOUT = 5.0
+"""Seconds for the server to answer."""
 
 _LEASE_IS_ANOTHERS = -1
 
@@ -60,7 +68,11 @@ class RedisServer:
         Raises:
             ValueError: the URL cannot be read.
         """
-        return cls(Redis.from_pool(BlockingConnectionPool.from_url(url)))
+        retry = Retry(EqualJitterBackoff(), _RETRIES)
+        pool = BlockingConnectionPool.from_url(
+            url, retry=retry, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+        )
+        return cls(Redis.from_pool(pool))
 
     async def load(self, key: RowKey) -> str | bytes | None:
         """Return the record of a session."""
@@ -71,10 +83,8 @@ class RedisServer:
     async def save(self, key: RowKey, version: int, record: str, lease: Lease | None) -> Refusal | None:
         """Put a record in the place of a version."""
         with self._failing_as("write"):
-            held: int | None = await self._save(
-                keys=[_state(key), _lease(key)],
-                args=[version, version + 1, record, secrets.token_hex(8), *(_arguments(lease) if lease else ("", 0))],
-            )
+            values = (version, version + 1, record, secrets.token_hex(8), *_arguments(lease))
+            held: int | None = await self._save(keys=[_state(key), _lease(key)], args=values)
         if held is None:
             return None
         return Refusal(None if held == _LEASE_IS_ANOTHERS else held)
@@ -120,5 +130,5 @@ def _lease(key: RowKey) -> str:
     return f"agentscope_rx:lease:{key.user_id} {key.session_id}"
 
 
-def _arguments(lease: Lease) -> tuple[str, int]:
-    return lease.holder, max(1, round(lease.seconds * 1000))
+def _arguments(lease: Lease | None) -> tuple[str, int]:
+    return ("", 0) if lease is None else (lease.holder, max(1, round(lease.seconds * 1000)))

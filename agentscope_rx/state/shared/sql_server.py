@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, InvalidRequestError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InvalidRequestError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from ...errors import ConfigurationError, StoreError
@@ -17,6 +17,9 @@ from ..keys import RowKey
 from .server import Lease, Refusal
 
 __all__ = ["SqlServer", "url_of"]
+
+_TRIES, _PAUSE = 20, 0.05
+"""How often the tables are tried to be made, and the seconds in between: no database lets several do so at once."""
 
 _TABLES = {
     "agent_states": """
@@ -56,6 +59,8 @@ class _Dialect(NamedTuple):
     """For the driver."""
     execution: dict[str, Any]
     """For every transaction."""
+    first: tuple[str, ...] = ()
+    """Statements to begin with."""
 
 
 _DIALECTS = {
@@ -70,6 +75,7 @@ _DIALECTS = {
         "(julianday('now') - 2440587.5) * 86400.0",
         {"timeout": 30.0},  # seconds to wait for another process that writes
         {},
+        ("PRAGMA journal_mode = WAL",),  # a commit then waits for the disk once
     ),
 }
 
@@ -111,6 +117,7 @@ class SqlServer:
         _check_kind(engine.dialect.name)
         dialect = _DIALECTS[engine.dialect.name]
         self._engine = engine.execution_options(**dialect.execution)
+        self._first = [text(statement) for statement in dialect.first]
         self._hold = text(_HOLD.format(now=dialect.now))
         url = engine.url
         place = "" if url.host is None else f" at {url.host}" + (f":{url.port}" if url.port else "")
@@ -123,15 +130,16 @@ class SqlServer:
         """Return the database of a URL, not connected yet.
 
         Raises:
-            ConfigurationError: the driver is not asynchronous.
+            ConfigurationError: the driver is none, or not asynchronous.
             ImportError: the driver is not installed.
         """
-        dialect = _DIALECTS[url.get_backend_name()]
+        kind = url.get_backend_name()
+        driver, connect = _DIALECTS[kind].driver, _DIALECTS[kind].connect
         try:
-            return cls(create_async_engine(url, connect_args=dialect.connect, pool_pre_ping=True, hide_parameters=True))
-        except InvalidRequestError:
+            return cls(create_async_engine(url, connect_args=connect, pool_pre_ping=True, hide_parameters=True))
+        except (InvalidRequestError, NoSuchModuleError):
             raise ConfigurationError(
-                f"{url.drivername} is no asynchronous driver; use {url.get_backend_name()}+{dialect.driver}"
+                f"{url.drivername} is no asynchronous driver of SQLAlchemy; use {kind}+{driver}"
             ) from None
 
     async def load(self, key: RowKey) -> str | bytes | None:
@@ -192,16 +200,21 @@ class SqlServer:
 
     async def _prepare(self) -> None:
         async with self._preparing:
-            if self._prepared:
-                return
-            try:
-                await self._make_tables()
-            except DBAPIError:  # PostgreSQL fails when another process has just made the same table
-                await self._make_tables()
-            self._prepared = True
+            left = _TRIES
+            while not self._prepared:
+                try:
+                    await self._make_tables()
+                    self._prepared = True
+                except DBAPIError:  # perhaps since another process does the same at the moment
+                    left -= 1
+                    if not left:
+                        raise
+                    await asyncio.sleep(_PAUSE)
 
     async def _make_tables(self) -> None:
         async with self._engine.begin() as connection:
+            for first in self._first:
+                await connection.execute(first)
             for name, statement in _TABLES.items():
                 # First a look: who may use a table need not be allowed to make one.
                 if not await connection.run_sync(_has_table, name):

@@ -12,6 +12,7 @@ from ..agent_state import AgentState
 from ..keys import row_key
 from ..record import read_record, write_record
 from ..store import StateStore, StoredState, lease_lost, state_conflict
+from .finished import finished
 from .lease import holding
 from .server import Lease, StateServer
 
@@ -65,7 +66,8 @@ class SharedStateStore:
     process comes back nevertheless, it cannot save any more: StateConflictError.
 
     May be used from any event loop and thread: each loop has connections of its own, which are closed when it shuts
-    down. When a save fails because the server cannot be reached, it may be done all the same.
+    down. Whoever is cancelled leaves when the server has answered. When a save fails because the server cannot be
+    reached, it may be done all the same.
     """
 
     def __init__(self, servers: ServerOfLoop, lease: float | None) -> None:
@@ -81,7 +83,7 @@ class SharedStateStore:
             StoreError: the server cannot be asked, or the record is no state, or of a newer format.
         """
         server, key = self._server(), row_key(session_id, user_id)
-        record = await server.load(key)
+        record = await finished(server.load(key))
         return None if record is None else read_record(record, server.place(key))
 
     async def save(self, state: AgentState, version: int) -> int:
@@ -99,7 +101,7 @@ class SharedStateStore:
         Raises:
             StoreError: the server cannot be asked.
         """
-        await self._server().delete(row_key(session_id, user_id))
+        await finished(self._server().delete(row_key(session_id, user_id)))
 
     @asynccontextmanager
     async def lease(self, session_id: str, user_id: str | None = None) -> AsyncIterator[StateStore]:
@@ -132,7 +134,8 @@ class SharedStateStore:
 
     async def _save(self, state: AgentState, version: int, lease: Lease | None) -> int:
         record = write_record(state, version + 1)  # at once: the caller may go on to change its state
-        refusal = await self._server().save(row_key(state.session_id, state.user_id), version, record, lease)
+        key = row_key(state.session_id, state.user_id)
+        refusal = await finished(self._server().save(key, version, record, lease))
         if refusal is None:
             return version + 1
         raise lease_lost(state) if refusal.held is None else state_conflict(state, version, refusal.held)
