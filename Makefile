@@ -35,7 +35,7 @@ servers:
 	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends redis-server postgresql; }
 
 laws: $(VENV)/.test
-	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -m law --numprocesses 2 $(ARGS)
+	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -m law --numprocesses 2 -o faulthandler_timeout=900 $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
