@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import threading
 import time
 from collections.abc import AsyncIterator, Generator
@@ -23,7 +24,8 @@ class RateLimit(Middleware):
     """Lets a model call wait until it is allowed: a token bucket, shared by everything that the object is given to.
 
     The bucket holds `calls` tokens and is full at first; it is refilled evenly, `calls` in `seconds`. Calls are let in
-    in the order of their coming. Nothing blocks while they wait, and a call that is disposed gives its token back.
+    in the order of their coming; one that is disposed while it waits leaves its place to the next that comes. Nothing
+    blocks while they wait.
 
     Args:
         calls: How many calls may come at once, and in each span of `seconds` after that.
@@ -41,6 +43,7 @@ class RateLimit(Middleware):
         self._interval = seconds / calls
         self._burst = seconds - self._interval
         self._full_at = 0.0  # when the bucket will be full again, if nothing more is taken
+        self._left: list[float] = []  # a heap of the places that were given back
         self._lock = threading.Lock()
 
     def on_model_call(
@@ -55,17 +58,24 @@ class RateLimit(Middleware):
         return concat_stages(stages)
 
     async def _allowed(self) -> AsyncIterator[AgentEvent]:
+        now = time.monotonic()
         with self._lock:
-            now = time.monotonic()
-            full_at = max(self._full_at, now)
-            self._full_at = full_at + self._interval
-        wait = full_at - self._burst - now
-        if wait > 0:
+            place = self._place(now)
+        if place > now:
             try:
-                await asyncio.sleep(wait)
+                await asyncio.sleep(place - now)
             except asyncio.CancelledError:
                 with self._lock:
-                    self._full_at -= self._interval
+                    heapq.heappush(self._left, place)
                 raise
         return
         yield
+
+    def _place(self, now: float) -> float:
+        """Return when the next call may be made."""
+        while self._left:
+            if (place := heapq.heappop(self._left)) > now:
+                return place
+        full_at = max(self._full_at, now)
+        self._full_at = full_at + self._interval
+        return full_at - self._burst

@@ -64,9 +64,10 @@ class TaskReminder(Middleware):
         self, agent: AgentLike, context: RuntimeContext, input: ReasoningInput, next: Next[ReasoningInput]
     ) -> Observable[AgentEvent]:
         """Count the round, and put the reminder before it when it is time."""
-        state, reply = context.get(AgentState), input.messages[-1]
-        if state is None or not (left := _open(state)):
+        state = context.get(AgentState)
+        if state is None or not input.messages or not (left := _open(state)):
             return next(input)
+        reply = input.messages[-1]
         state.values[_ROUNDS] = rounds = state.values.get(_ROUNDS, 0) + 1
         if rounds <= self._every or not isinstance(reply, AssistantMessage):  # the reply has said nothing yet
             return next(input)

@@ -46,6 +46,11 @@ def test_after_some_rounds_the_model_is_reminded_of_what_is_open_and_the_message
     assert len(events[-2].result.get_content_blocks(HintBlock)) == 2  # type: ignore[union-attr]
 
 
+def test_a_model_may_begin_a_conversation() -> None:
+    agent, _ = agent_of(text("hello"))
+    assert run(collect(agent))[-2].result.get_text_content() == "hello"  # type: ignore[union-attr]
+
+
 def test_nothing_is_said_when_nothing_is_open() -> None:
     done = tool_call("write_todos", {"todos": [{"content": "buy", "status": "completed"}]})
     agent, _ = agent_of(done, WORK, WORK, WORK, text("done"))
