@@ -9,7 +9,18 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from ..errors import UnsupportedContentError
-from ..message import AudioBlock, Base64Source, ContentBlock, DataBlock, ImageBlock, Source, URLSource, VideoBlock
+from ..message import (
+    AudioBlock,
+    Base64Source,
+    ContentBlock,
+    DataBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ToolOutputBlock,
+    URLSource,
+    VideoBlock,
+)
 
 __all__ = ["MediaBlock", "MediaForm", "MediaWriter", "data_url", "media_type_of", "placeholder"]
 
@@ -53,6 +64,15 @@ class MediaForm:
         """
         written = (self._write(block) for block in blocks if isinstance(block, MediaBlock))
         return [part for part in written if part is not None]
+
+    def text(self, output: Iterable[ToolOutputBlock]) -> str:
+        """Return the output of a tool as one text, with placeholders; those of `parts` say: see the next message."""
+        return "\n".join(map(self._line, output))
+
+    def _line(self, block: ToolOutputBlock) -> str:
+        if isinstance(block, TextBlock):
+            return block.text
+        return placeholder(block, "see the next message") if self.parts([block]) else placeholder(block)
 
     def _write(self, block: MediaBlock) -> dict[str, Any] | None:
         media_type = media_type_of(block)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...message import ContentBlock, DataBlock, Msg, MsgRole, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ..media import MediaBlock, MediaForm, placeholder
+from ...message import ContentBlock, Msg, MsgRole, TextBlock, ThinkingBlock, ToolUseBlock
+from ..media import MediaBlock, MediaForm
 from ..turns import CallNames, Spoken, Turn, arguments_text, run_together, split_turns
 from .media import MEDIA, NO_MEDIA
 
@@ -81,7 +81,7 @@ class _Writer:
             yield said
         attached = list(self._attachment("Output of the assistant:", turn.said))
         for result in turn.results:
-            yield {"role": "tool", "tool_call_id": result.id, "content": self._output(result)}
+            yield {"role": "tool", "tool_call_id": result.id, "content": self._media.text(result.output)}
             attached += self._attachment(f"Output of the tool call {result.id} ({result.name}):", result.output)
         yield from attached
         for hint in turn.hints:
@@ -90,14 +90,6 @@ class _Writer:
     def _message(self, role: MsgRole, parts: list[dict[str, Any]]) -> dict[str, Any]:
         content = parts if self._multimodal else "\n".join(part["text"] for part in parts)
         return {"role": role.value, "content": content}
-
-    def _output(self, result: ToolResultBlock) -> str:
-        return "\n".join(map(self._line, result.output))
-
-    def _line(self, block: TextBlock | DataBlock) -> str:
-        if isinstance(block, TextBlock):
-            return block.text
-        return placeholder(block, "see the next message") if self._media.parts([block]) else placeholder(block)
 
     def _attachment(self, title: str, blocks: Iterable[ContentBlock]) -> Iterator[dict[str, Any]]:
         if parts := self._media.parts(blocks):

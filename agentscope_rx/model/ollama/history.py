@@ -12,16 +12,14 @@ from typing import Any
 
 from ...message import (
     ContentBlock,
-    DataBlock,
     Msg,
     MsgRole,
     TextBlock,
     ThinkingBlock,
-    ToolResultBlock,
     ToolUseBlock,
     parse_arguments,
 )
-from ..media import MediaBlock, placeholder
+from ..media import MediaBlock
 from ..native import native_part
 from ..profiles import OLLAMA_NATIVE
 from ..turns import Spoken, Turn, arguments_text, run_together, split_turns
@@ -76,7 +74,7 @@ def _turn(turn: Turn) -> Iterator[dict[str, Any]]:
         id = native_part(call, OLLAMA_NATIVE.name, "call").get("id")
         yield {
             "role": "tool",
-            "content": _output(result),
+            "content": MEDIA.text(result.output),
             "tool_name": result.name,
             **({"tool_call_id": id} if id else {}),
         }
@@ -90,16 +88,6 @@ def _call(call: ToolUseBlock) -> dict[str, Any]:
     own = native_part(call, OLLAMA_NATIVE.name, "call")
     arguments = parse_arguments(arguments_text(call))
     return {**own, "function": {**own.get("function", {}), "name": call.name, "arguments": arguments}}
-
-
-def _output(result: ToolResultBlock) -> str:
-    return "\n".join(map(_line, result.output))
-
-
-def _line(block: TextBlock | DataBlock) -> str:
-    if isinstance(block, TextBlock):
-        return block.text
-    return placeholder(block, "see the next message") if MEDIA.parts([block]) else placeholder(block)
 
 
 def _attachment(title: str, blocks: Iterable[ContentBlock]) -> Iterator[dict[str, Any]]:

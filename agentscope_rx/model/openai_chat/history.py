@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...message import ContentBlock, DataBlock, Msg, MsgRole, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ..media import placeholder
+from ...message import ContentBlock, Msg, MsgRole, TextBlock, ThinkingBlock, ToolUseBlock
 from ..turns import Spoken, Turn, arguments_text, split_turns
 from .media import MEDIA, content_of
 
@@ -66,7 +65,7 @@ def _turn(turn: Turn, replay_reasoning: bool) -> Iterator[dict[str, Any]]:
         yield said
     attached = list(_attachment("Output of the assistant:", turn.said))
     for result in turn.results:
-        yield {"role": "tool", "tool_call_id": result.id, "content": _output(result)}
+        yield {"role": "tool", "tool_call_id": result.id, "content": MEDIA.text(result.output)}
         attached += _attachment(f"Output of the tool call {result.id} ({result.name}):", result.output)
     yield from attached
     for hint in turn.hints:
@@ -80,16 +79,6 @@ def _name(name: str, role: MsgRole) -> dict[str, str]:
 
 def _call(call: ToolUseBlock) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
-
-
-def _output(result: ToolResultBlock) -> str:
-    return "\n".join(map(_line, result.output))
-
-
-def _line(block: TextBlock | DataBlock) -> str:
-    if isinstance(block, TextBlock):
-        return block.text
-    return placeholder(block, "see the next message") if MEDIA.parts([block]) else placeholder(block)
 
 
 def _attachment(title: str, blocks: Iterable[ContentBlock]) -> Iterator[dict[str, Any]]:
