@@ -6,6 +6,8 @@ that is the one with a finish reason and the counts. A prompt that is blocked ge
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from ...event import FinishReason
@@ -73,7 +75,7 @@ class GeminiDecoder(FrameDecoder):
     def __init__(self, mask: Mask = str) -> None:
         super().__init__(mask)
         self._parts = PartReader()
-        self._sources: dict[str, Any] = {}
+        self._sources: dict[str, list[Any]] = {}
         self._counts: dict[str, int] = {}
 
     def _read(self, frame: dict[str, Any], name: str) -> list[ModelChunk]:
@@ -103,14 +105,15 @@ class GeminiDecoder(FrameDecoder):
         self._spoke = self._spoke or bool(pieces)
         for name in _SOURCES:
             if more := candidate.get(name):
-                self._sources[name] = _joined(self._sources.get(name), more)
+                self._sources.setdefault(name, []).append(more)
         raw = candidate.get("finishReason")
         return pieces + self._finish(self._reason_of(str(raw)), str(raw)) if raw and raw != _NO_REASON else pieces
 
     def _finish(self, reason: FinishReason, raw: str) -> list[Piece]:
         self._reason = reason
         self.finished = True
-        return [*self._parts.end(self._sources), FinishPiece(reason, raw)]
+        sources = {name: _joined(said) for name, said in self._sources.items()}
+        return [*self._parts.end(sources), FinishPiece(reason, raw)]
 
     def _reason_of(self, raw: str) -> FinishReason:
         reason = _FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
@@ -142,10 +145,23 @@ def _sum(*counts: int | None) -> int | None:
     return sum(known) if known else None
 
 
-def _joined(known: Any, more: Any) -> Any:
+def _joined(said: list[Any]) -> Any:
     """Join what several chunks say of the same: fields to fields, to a list what is not in it; else the last counts."""
-    if isinstance(known, dict) and isinstance(more, dict):
-        return {**known, **{name: _joined(known.get(name), value) for name, value in more.items()}}
-    if isinstance(known, list) and isinstance(more, list):
-        return known + [item for item in more if item not in known]
-    return more
+    if all(isinstance(one, dict) for one in said):
+        fields: dict[str, list[Any]] = {}
+        for one in said:
+            for name, value in one.items():
+                fields.setdefault(name, []).append(value)
+        return {name: _joined(values) for name, values in fields.items()}
+    if all(isinstance(one, list) for one in said):
+        return list(_each_once(said))
+    return said[-1]
+
+
+def _each_once(lists: list[list[Any]]) -> Iterator[Any]:
+    """Yield the items of lists, but those that an earlier list has; within one, others count on their places."""
+    known: set[str] = set()
+    for items in lists:
+        texts = [json.dumps(item, sort_keys=True) for item in items]
+        yield from (item for item, text in zip(items, texts, strict=True) if text not in known)
+        known.update(texts)

@@ -64,9 +64,9 @@ def _known(schema: Any) -> Any:
             known[name] = value
         elif name in _SCHEMA:
             known[name] = _known(value)
-        elif name in _SCHEMAS:
+        elif name in _SCHEMAS and isinstance(value, list):
             known[name] = [_known(item) for item in value]
-        elif name in _NAMED_SCHEMAS or name == _OLD_DEFINITIONS:
+        elif (name in _NAMED_SCHEMAS or name == _OLD_DEFINITIONS) and isinstance(value, dict):
             named = {key: _known(item) for key, item in value.items()}
             known["$defs" if name == _OLD_DEFINITIONS else name] = named
     if "const" in schema:

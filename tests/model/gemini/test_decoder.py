@@ -190,6 +190,15 @@ def test_what_an_answer_rests_on_is_kept_with_its_text() -> None:
     assert said_again(*frames) == [text("It rains.")]
 
 
+def test_sources_that_are_said_again_stand_once_and_keep_the_places_that_others_name() -> None:
+    x, y = ({"web": {"uri": f"https://{host}.org"}} for host in "xy")
+    said = [{"groundingChunks": places, "webSearchQueries": "q"} for places in ([x, x], [x, y, y], [y])]
+    frames = [chunk(text("."), groundingMetadata=one) for one in said]
+    [block] = content_of(*frames, END)
+    sources = {"groundingMetadata": {"groundingChunks": [x, x, y, y], "webSearchQueries": "q"}}
+    assert block.metadata == native("gemini", sources=sources)
+
+
 def test_what_an_answer_rests_on_is_kept_without_text_too() -> None:
     cited = {"citationMetadata": {"citationSources": [{"uri": "https://x.org"}]}}
     [use, block] = content_of(chunk(call()), chunk(finish="STOP", **cited))

@@ -56,6 +56,14 @@ def test_what_the_api_does_not_know_is_left_out_at_every_depth() -> None:
     }
 
 
+@pytest.mark.parametrize("field", ["properties", "$defs", "definitions", "anyOf", "oneOf", "prefixItems"])
+def test_what_makes_no_sense_is_left_out(field: str) -> None:
+    assert simplified(type="object", properties={"a": {"type": "object", field: None}}) == {
+        "type": "object",
+        "properties": {"a": {"type": "object"}},
+    }
+
+
 def test_a_reference_stands_alone_but_for_its_description() -> None:
     assert simplified(**{"$ref": "#/$defs/X", "description": "d", "title": "T", "type": "object"}) == {
         "$ref": "#/$defs/X",
