@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -143,12 +144,19 @@ def test_b7_80_a_finished_tool_keeps_its_result_and_the_others_are_interrupted()
 
 
 def test_from_another_thread_while_the_model_is_silent() -> None:
-    agent = ReActAgent("friday", ScriptedModel([[text("a"), delay(60)]]))
-    timer = threading.Timer(0.05, agent.interrupt)
-    timer.start()
+    model = ScriptedModel([[text("a"), delay(60)]])
+    agent = ReActAgent("friday", model)
+
+    def interrupt() -> None:
+        while not model.requests:
+            time.sleep(0.001)
+        agent.interrupt()
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
     events = run(collect(agent, "go"))
     assert events[-1].generate_reason is GenerateReason.INTERRUPTED  # type: ignore[union-attr]
-    timer.join()
+    thread.join()
 
 
 def test_j27_a_queued_call_is_interrupted_when_its_turn_comes() -> None:
