@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from reactivex import Observable, abc
 
 from ..context import RuntimeContext
-from ..errors import ModelError
+from ..errors import ConfigurationError, ModelError
 from ..event import AgentEvent, FinishReason, ModelCallEndEvent, ModelCallResetEvent
 from ..event.lifecycle import BLOCKS, STEPS, Phase
 from ..model import ChatModel
@@ -28,11 +28,16 @@ class FallbackModel(Middleware):
 
     Args:
         model: The other model.
+
+    Raises:
+        ConfigurationError: `model` is no `ChatModel`.
     """
 
     order: ClassVar[int] = 0
 
     def __init__(self, model: ChatModel) -> None:
+        if not isinstance(model, ChatModel):
+            raise ConfigurationError(f"a fallback is a ChatModel, see resolve_model(): got {type(model).__name__}")
         self._model = model
 
     def on_model_call(

@@ -14,6 +14,7 @@ from agentscope_rx import (
     ConfigurationError,
     ContextWindow,
     CustomEvent,
+    FallbackModel,
     ModelStreamError,
     ReActAgent,
     SqliteStateStore,
@@ -278,6 +279,12 @@ def test_what_cannot_be_cut_is_sent_as_it_is() -> None:
 def test_a_window_has_a_size(max_tokens: int, keep: float) -> None:
     with pytest.raises(ConfigurationError):
         ContextWindow(max_tokens, keep=keep)
+
+
+@pytest.mark.parametrize("make", [FallbackModel, lambda model: ContextWindow(100, summarizer=model)])
+def test_a_model_that_stands_by_is_no_mere_name(make: Any) -> None:
+    with pytest.raises(ConfigurationError, match="is a ChatModel, see resolve_model"):
+        make("openai:gpt-5-mini")
 
 
 def test_a_long_result_is_shortened_for_the_summary_and_a_long_conversation_too() -> None:

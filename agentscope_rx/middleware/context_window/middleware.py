@@ -66,7 +66,8 @@ class ContextWindow(Middleware):
         count: Counts the tokens of messages and tools; `estimate_tokens` by default.
 
     Raises:
-        ConfigurationError: `max_tokens` is no positive number, or `keep` is not between 0 and 1.
+        ConfigurationError: `max_tokens` is no positive number, `keep` is not between 0 and 1, or `summarizer` is no
+            `ChatModel`.
     """
 
     def __init__(
@@ -81,6 +82,10 @@ class ContextWindow(Middleware):
             raise ConfigurationError(f"max_tokens is a positive number of tokens: got {max_tokens}")
         if not 0 < keep <= 1:
             raise ConfigurationError(f"keep is a share between 0 and 1: got {keep}")
+        if not isinstance(summarizer, ChatModel | None):
+            raise ConfigurationError(
+                f"a summarizer is a ChatModel, see resolve_model(): got {type(summarizer).__name__}"
+            )
         self._max_tokens = max_tokens
         self._target = int(max_tokens * keep)
         self._summarizer = summarizer
