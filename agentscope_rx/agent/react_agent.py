@@ -178,6 +178,10 @@ class ReActAgent:
         """Put messages into the history without answering, after the calls of the session that came before.
 
         Emits nothing; completes when it is done.
+
+        Raises:
+            ConfigurationError: at once, when they are no messages.
+            AgentShuttingDownError, SessionBusyError, StoreError, StateConflictError: as in `stream_events`.
         """
         observed = read_input(msgs)
         if observed.is_answer:
@@ -228,7 +232,11 @@ class ReActAgent:
         return self._sessions.interrupt(_given(context), message)
 
     def get_state(self, context: RuntimeContext | None = None) -> Stream[AgentState]:
-        """Emit what is remembered of a session as it was saved last, a new state when nothing is; waits for nobody."""
+        """Emit what is remembered of a session as it was saved last, a new state when nothing is; waits for nobody.
+
+        Raises:
+            StoreError: as on_error, when the session cannot be loaded.
+        """
         given = _given(context)
 
         async def load() -> AsyncIterator[AgentState]:
@@ -237,9 +245,12 @@ class ReActAgent:
         return from_async_iterable(load)
 
     def clear_context(self, context: RuntimeContext | None = None) -> Stream[None]:
-        """Forget the history and the paused reply of a session, after its calls; rules and values stay.
+        """Forget the history and the paused reply of a session, after its calls; rules, values and groups stay.
 
         Emits nothing; completes when it is done.
+
+        Raises:
+            AgentShuttingDownError, SessionBusyError, StoreError, StateConflictError: as in `stream_events`.
         """
         return self._behind_gate(context, lambda call, state, ctx: _Clearing(state))
 
