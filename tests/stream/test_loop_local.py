@@ -147,4 +147,4 @@ def test_a_value_may_be_closed_before_its_loop_shuts_down() -> None:
         await local.aclose()
         assert local.get() is not client
 
-    run(main())
+    run(main)

@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from redis import exceptions
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import EqualJitterBackoff
-from redis.exceptions import RedisError
 
 from ...errors import StoreError
 from ..keys import RowKey
@@ -68,9 +68,12 @@ class RedisServer:
         Raises:
             ValueError: the URL cannot be read.
         """
-        retry = Retry(EqualJitterBackoff(), _RETRIES)
         pool = BlockingConnectionPool.from_url(
-            url, retry=retry, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+            url,
+            retry=Retry(EqualJitterBackoff(), _RETRIES),
+            retry_on_error=[exceptions.ConnectionError, exceptions.TimeoutError],
+            socket_timeout=_TIMEOUT,
+            socket_connect_timeout=_TIMEOUT,
         )
         return cls(Redis.from_pool(pool))
 
@@ -116,7 +119,7 @@ class RedisServer:
     def _failing_as(self, what: str) -> Iterator[None]:
         try:
             yield
-        except (RedisError, OSError) as error:
+        except (exceptions.RedisError, OSError) as error:
             raise StoreError(
                 f"cannot {what} {self._name}: {error}; see that it runs and lets this program in, and try again"
             ) from error
