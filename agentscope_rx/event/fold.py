@@ -10,8 +10,10 @@ documentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import add
 from typing import Any
 
 from pydantic import Field
@@ -321,11 +323,10 @@ class MessageBuilder:
         )
 
     def _usage(self) -> ChatUsage | None:
-        total = self._earlier_usage
-        for record in self._calls.values():
-            if record.ended:
-                total = record.usage if total is None else _sum(total, record.usage)
-        return total
+        usages = [record.usage for record in self._calls.values() if record.ended]
+        if self._earlier_usage is not None:
+            usages.insert(0, self._earlier_usage)
+        return _sum(usages) if len(usages) > 1 else next(iter(usages), None)
 
     # -------------------------------------------------------------------------------------------- snapshots
 
@@ -378,16 +379,14 @@ _MARKS: dict[type[BaseEvent], Callable[[MessageBuilder, Any], None]] = {
 }
 
 
+_COUNTS = tuple(ChatUsage.model_fields)
+
+
 def _total(input_tokens: int | None, output_tokens: int | None) -> int | None:
     return None if input_tokens is None or output_tokens is None else input_tokens + output_tokens
 
 
-def _plus(a: Any, b: Any) -> Any:
-    """Add what is known."""
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
-def _sum(a: ChatUsage, b: ChatUsage) -> ChatUsage:
-    return ChatUsage(**{name: _plus(getattr(a, name), getattr(b, name)) for name in ChatUsage.model_fields})
+def _sum(usages: Sequence[ChatUsage]) -> ChatUsage:
+    """Add what is known, one after the other: `sum` would round seconds otherwise than a fold that goes on later."""
+    told = {name: [count for usage in usages if (count := usage.__dict__[name]) is not None] for name in _COUNTS}
+    return ChatUsage(**{name: reduce(add, counts) for name, counts in told.items() if counts})
