@@ -81,7 +81,7 @@ def check_answers(state: AgentState, given: Given, toolkit: Toolkit, context: Ru
         waiting = [call.id for call in calls.values() if call.state in _PARKED]
         if waiting:
             raise PendingToolCallsError(
-                f"{len(waiting)} tool calls wait for an answer ({', '.join(waiting)}); give a UserConfirmResultEvent "
+                f"tool calls wait for an answer ({', '.join(waiting)}); give a UserConfirmResultEvent "
                 "or an ExternalExecutionResultEvent, or a UserInterruptEvent to give them up"
             )
         return Answers()

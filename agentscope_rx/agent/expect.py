@@ -17,4 +17,4 @@ def expect(what: str, value: object, *kinds: type) -> None:
     """
     if not isinstance(value, kinds):
         names = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
-        raise ConfigurationError(f"{what} is of the type {names}: got {type(value).__name__}")
+        raise ConfigurationError(f"{what} must be of the type {names}: got {type(value).__name__}")

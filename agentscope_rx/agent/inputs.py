@@ -65,7 +65,7 @@ def read_input(given: Any) -> Given:
         return Given()
     if isinstance(given, str):
         return Given(messages=(UserMessage(given),))
-    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, Msg | Answer) else (given,)
+    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, Msg | Answer | Mapping) else (given,)
     sorted_items = [_sort(item) for item in items]
     answer = Given(
         messages=tuple(message for item in sorted_items for message in item.messages),
@@ -100,9 +100,14 @@ def _sort(item: Any) -> Given:
             return Given(interrupt=item)
         case Msg():
             return _sort_message(item)
+        case str():
+            raise ConfigurationError(
+                "a list for an agent holds messages and answer events: got a str; make it a UserMessage"
+            )
         case _:
             raise ConfigurationError(
-                f"an agent takes a str, a Msg, an answer event, a list of either, or None: got {type(item).__name__}"
+                "an agent takes a str, a Msg, an answer event, a list of messages and answer events, or None: "
+                f"got {type(item).__name__}"
             )
 
 

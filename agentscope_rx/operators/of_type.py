@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from reactivex import operators as ops
 
+from ..errors import ConfigurationError
 from ..event import BaseEvent
 from .operator import Operator
 
@@ -21,7 +22,16 @@ def of_type(*classes: type[E]) -> Operator[Any, E]:
 
     Example:
         `agent.stream_events("hi").pipe(of_type(TextBlockDeltaEvent))`
+
+    Raises:
+        ConfigurationError: there is no class, or one of them is something else.
     """
+    if not classes:
+        raise ConfigurationError("of_type takes one class of events or more: got none")
+    try:
+        isinstance(None, classes)
+    except TypeError:
+        raise ConfigurationError(f"of_type takes classes of events: got {classes!r}") from None
 
     def wanted(event: Any) -> bool:
         return isinstance(event, classes)

@@ -28,7 +28,7 @@ class Stage(Generic[A, B]):
 
     def on_next(self, item: A, /) -> Iterable[B]:
         """Take an item of the source; return what is to be emitted for it, nothing if nothing is."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method on_next(self, item)")
 
     def on_completed(self) -> Iterable[B]:
         """Return what is left to be emitted when the source completes."""

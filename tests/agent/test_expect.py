@@ -65,3 +65,16 @@ def test_a_hint_is_text_or_blocks(hint: Any, source: Any) -> None:
 
 async def friday_answers(friday: ReActAgent) -> str:
     return (await friday.call("hi", RuntimeContext())).get_text_content()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"role": "user", "content": "hi"}, "a list of messages and answer events, or None: got dict"),
+        (True, "a list of messages and answer events, or None: got bool"),
+        (["hi", "there"], "a list for an agent holds messages and answer events: got a str"),
+    ],
+)
+def test_what_an_agent_is_told(given: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        agent().call(given)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import reactivex as rx
 from hypothesis import given
 from reactivex import operators as ops
 from reactivex.testing.marbles import marbles_testing
 
+from agentscope_rx.errors import ConfigurationError
 from agentscope_rx.event import (
     AgentEvent,
     BaseEvent,
@@ -45,6 +49,17 @@ def test_a_base_class_keeps_all_its_events() -> None:
     assert rx.from_iterable(stream).pipe(of_type(ReplyEvent), ops.to_list()).run() == EVENTS
     assert rx.from_iterable(stream).pipe(of_type(BaseEvent), ops.to_list()).run() == stream
     assert rx.from_iterable(stream).pipe(of_type(CustomEvent), ops.to_list()).run() == [custom]
+
+
+def test_a_union_is_as_good_as_its_classes() -> None:
+    union: Any = TextBlockDeltaEvent | TextBlockEndEvent
+    assert rx.from_iterable(EVENTS).pipe(of_type(union), ops.to_list()).run() == [HE, LLO, END]
+
+
+@pytest.mark.parametrize("wrong", [(), ("TEXT_BLOCK_DELTA",), (TextBlockDeltaEvent, HE)])
+def test_what_is_no_class_is_refused_at_once(wrong: tuple[Any, ...]) -> None:
+    with pytest.raises(ConfigurationError, match="of_type takes"):
+        of_type(*wrong)
 
 
 @given(streams())

@@ -122,6 +122,18 @@ def test_what_is_no_iterable_of_items_is_refused_by_name(given: Any) -> None:
     assert "Returns.on_next" in str(error)
 
 
+def test_a_stage_without_on_next_is_named() -> None:
+    class Misspelled(Stage[int, int]):
+        def onNext(self, item: int) -> Iterable[int]:
+            yield item
+
+    got: list[Any] = []
+    rx.of(1).pipe(stage(Misspelled)).subscribe(got.append, got.append)
+    [error] = got
+    assert isinstance(error, NotImplementedError)
+    assert str(error) == "Misspelled has no method on_next(self, item)"
+
+
 def test_an_instance_is_refused_at_once() -> None:
     with pytest.raises(ConfigurationError):
         stage(Pairs())  # type: ignore[arg-type]
