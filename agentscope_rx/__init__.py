@@ -110,6 +110,13 @@ if TYPE_CHECKING:
         set_clock as set_clock,
         set_id_factory as set_id_factory,
     )
+    from .mcp import (
+        McpHttpServer as McpHttpServer,
+        McpServer as McpServer,
+        McpServers as McpServers,
+        McpStdioServer as McpStdioServer,
+        McpTool as McpTool,
+    )
     from .message import (
         AssistantMessage as AssistantMessage,
         AudioBlock as AudioBlock,
@@ -203,12 +210,15 @@ if TYPE_CHECKING:
     )
     from .tools import (
         ExternalTool as ExternalTool,
+        FoundTools as FoundTools,
         FunctionTool as FunctionTool,
+        MissingTools as MissingTools,
         Tool as Tool,
         ToolEmitter as ToolEmitter,
         ToolGroup as ToolGroup,
         Toolkit as Toolkit,
         ToolSchema as ToolSchema,
+        ToolSource as ToolSource,
         ToolSuspend as ToolSuspend,
         ToolVerdict as ToolVerdict,
         tool as tool,
@@ -259,6 +269,7 @@ __all__ = [
     "ExternalTool",
     "FallbackModel",
     "FinishReason",
+    "FoundTools",
     "FunctionTool",
     "Gate",
     "GeminiModel",
@@ -272,12 +283,18 @@ __all__ = [
     "LocalModel",
     "LocalProtocolError",
     "LoopScheduler",
+    "McpHttpServer",
+    "McpServer",
+    "McpServers",
+    "McpStdioServer",
+    "McpTool",
     "MessageBuilder",
     "MessageSnapshot",
     "Middleware",
     "MiddlewareError",
     "MissingExtraError",
     "MissingStartError",
+    "MissingTools",
     "ModelCallEndEvent",
     "ModelCallInput",
     "ModelCallResetEvent",
@@ -362,6 +379,7 @@ __all__ = [
     "ToolResultState",
     "ToolResultTextDeltaEvent",
     "ToolSchema",
+    "ToolSource",
     "ToolSuspend",
     "ToolUseBlock",
     "ToolVerdict",
@@ -406,8 +424,9 @@ _HOMES = (
     "state",
     "middleware",
     "agent",
+    "mcp",
 )
-"""Where the names live, lowest floor first."""
+"""Where the names live, lowest floor first; what few need, last."""
 
 
 def __getattr__(name: str) -> Any:

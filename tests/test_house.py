@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("event",),
     ("stream",),
     ("operators",),
-    ("context", "tools", "model"),
+    ("context", "tools", "mcp", "model"),
     ("permission", "state", "log"),
     ("middleware",),
     ("client", "agent", "subagent"),
@@ -43,6 +43,8 @@ BESIDE = ("testing",)
 
 LOADED_BY = {
     "httpx": "agentscope_rx/model/http.py",
+    "httpx2": "agentscope_rx/mcp/transport.py",
+    "mcp": "agentscope_rx/mcp/",
     "redis": "agentscope_rx/state/shared/redis_server.py",
     "rich": "agentscope_rx/cli/",
     "sqlalchemy": "agentscope_rx/state/shared/sql",
@@ -284,7 +286,7 @@ def test_an_agent_loads_nothing_that_few_agents_need() -> None:
 
 
 def test_the_namespace_needs_no_optional_package() -> None:
-    absent = "sys.modules.update(dict.fromkeys(('opentelemetry', 'redis', 'rich', 'sqlalchemy', 'xllamacpp')))"
+    absent = "sys.modules.update(dict.fromkeys(('mcp', 'opentelemetry', 'redis', 'rich', 'sqlalchemy', 'xllamacpp')))"
     assert fresh(f"import sys; {absent}; from agentscope_rx import *; print('done')") == "done"
 
 
