@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["calls_of", "steps_of"]
+__all__ = ["calls_by_name", "calls_of", "steps_of"]
 
 
 def calls_of(work: Callable[..., Any], *args: Any) -> int:
@@ -18,6 +19,25 @@ def calls_of(work: Callable[..., Any], *args: Any) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
+    _profiled(on_call, work, *args)
+    return count
+
+
+def calls_by_name(work: Callable[..., Any], *args: Any) -> Counter[str]:
+    """How often a piece of work calls each function, by its qualified name."""
+    count = Counter[str]()
+
+    def on_call(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            count[frame.f_code.co_qualname] += 1
+        elif event == "c_call":
+            count[argument.__qualname__] += 1
+
+    _profiled(on_call, work, *args)
+    return count
+
+
+def _profiled(on_call: Callable[..., None], work: Callable[..., Any], *args: Any) -> None:
     before = sys.getprofile()
     gc.disable()  # its callbacks would count too
     sys.setprofile(on_call)
@@ -26,7 +46,6 @@ def calls_of(work: Callable[..., Any], *args: Any) -> int:
     finally:
         sys.setprofile(before)
         gc.enable()
-    return count
 
 
 def steps_of(work: Callable[..., Any], *args: Any) -> int:

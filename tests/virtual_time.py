@@ -13,7 +13,7 @@ __all__ = ["VirtualTimeLoop", "in_virtual_time", "other_tasks"]
 T = TypeVar("T")
 
 _HANG = 10.0
-"""Real seconds after which a loop that waits for nothing but the outside is taken to hang."""
+"""Real seconds after which a thread of a tool is taken to hang."""
 
 _GRACE = 0.005
 """Real seconds that time waits for a thread of a tool before it jumps."""
@@ -28,7 +28,7 @@ class _Jumping(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            if events := super().select(_HANG):
+            if events := super().select(_HANG if _tools_run() else 0):
                 return events
             raise AssertionError("everything on the loop waits, and nothing will ever happen")
         if events := super().select(_GRACE if timeout > 0 and _tools_run() else 0):

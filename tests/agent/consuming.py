@@ -20,7 +20,17 @@ from agentscope_rx import AgentEvent, Stream, through
 from agentscope_rx.operators import hook, verify_events
 from tests.virtual_time import VirtualTimeLoop, other_tasks
 
-__all__ = ["CONSUMERS", "LEAVERS", "LEAVERS_AT_TIMES", "Way"]
+__all__ = [
+    "CONSUMERS",
+    "LEAVERS",
+    "LEAVERS_AT_TIMES",
+    "Way",
+    "breaking",
+    "disposing",
+    "disposing_later",
+    "iterating",
+    "rest",
+]
 
 Way: TypeAlias = Callable[..., Awaitable[None]]
 """Takes the stream and `heard`; a way to leave also takes when: a number of events, or a time."""
@@ -82,16 +92,17 @@ CONSUMERS: tuple[Way, ...] = (iterating, iterating_slowly, awaiting, subscribing
 
 
 async def disposing(stream: Stream[AgentEvent], heard: list[AgentEvent], after: int) -> None:
-    """Dispose from inside `on_next`."""
-    subscription = SingleAssignmentDisposable()
+    """Dispose from inside `on_next`; does not wait for the cleanup."""
+    subscription, done = SingleAssignmentDisposable(), asyncio.Event()
 
     def on_next(event: AgentEvent) -> None:
         heard.append(event)
         if len(heard) == after:
             subscription.dispose()
+            done.set()
 
-    subscription.disposable = stream.subscribe(on_next, lambda _: None)
-    await _rest()
+    subscription.disposable = stream.subscribe(on_next, lambda _: done.set(), done.set)
+    await done.wait()
 
 
 async def taking(stream: Stream[AgentEvent], heard: list[AgentEvent], after: int) -> None:
@@ -129,11 +140,10 @@ LEAVERS: tuple[Way, ...] = (disposing, taking, breaking, cancelling)
 
 
 async def disposing_later(stream: Stream[AgentEvent], heard: list[AgentEvent], after: float) -> None:
-    """Dispose between two events."""
+    """Dispose between two events; does not wait for the cleanup."""
     subscription = stream.subscribe(heard.append, lambda _: None)
     await asyncio.sleep(after)
     subscription.dispose()
-    await _rest()
 
 
 async def timing_out(stream: Stream[AgentEvent], heard: list[AgentEvent], after: float) -> None:
@@ -150,7 +160,7 @@ LEAVERS_AT_TIMES: tuple[Way, ...] = (disposing_later, timing_out, taking_until)
 """Ways to leave after some seconds."""
 
 
-async def _rest() -> None:
+async def rest() -> None:
     """Wait until nothing is going on any more."""
     if tasks := other_tasks():
         _, left = await asyncio.wait(tasks, timeout=_EVER)
