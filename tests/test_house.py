@@ -42,6 +42,7 @@ BESIDE = ("testing",)
 """What stands beside the floors: it may import any of them, and none may import it."""
 
 LOADED_BY = {
+    "anyio": "agentscope_rx/mcp/",
     "httpx": "agentscope_rx/model/http.py",
     "httpx2": "agentscope_rx/mcp/transport.py",
     "mcp": "agentscope_rx/mcp/",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from typing import Any
 
+import anyio
 from mcp import Client, MCPError
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import CONNECTION_CLOSED, METHOD_NOT_FOUND, Tool as ToolDescription, ToolListChangedNotification
 
 from ..errors import ToolError
@@ -22,12 +23,18 @@ from .tool import McpTool, Report, absence
 from .transport import Signs, open_transport
 from .worker import Worker
 
-__all__ = ["Connection", "find_tools"]
+__all__ = ["CLOSED", "Connection", "find_tools"]
 
 _log = logging.getLogger(__name__)
 
 _SESSION_LOST = "Session terminated"
 """What the SDK makes of the answer of an HTTP server that does not know the session any more."""
+
+CLOSED = "its connection was closed"
+"""Why the tools of a server are missing that was let go of."""
+
+_LEAVE_SECONDS = 2.0
+"""How long a server may take to be told that the session is over."""
 
 _LISTEN_AGAIN_SECONDS = 5.0
 """How long to wait before the changes of a server are listened to again, when it has hung up."""
@@ -57,8 +64,10 @@ class Connection:
         self._worker = worker
         self._client: Client | None = None
         self._owner: asyncio.Task[None] | None = None
+        self._scope: anyio.CancelScope
         self._failed = False
         self._ended = False
+        self._closing = False
         self._news = asyncio.Event()
 
     def wake(self, first: bool) -> None:
@@ -66,8 +75,10 @@ class Connection:
         if self._owner is None and (first or not self._failed):
             self.trouble = "it has not answered yet"
             self.settled.clear()
+            self._scope = anyio.CancelScope()
+            self._allow(self.server.connect_timeout)
             # In a context of its own: it outlives the reply that happens to need it first, and the span of that.
-            self._owner = self._worker.start(self._own(), contextvars.Context())
+            self._owner = asyncio.create_task(self._own(), context=contextvars.Context())
 
     async def ready(self, first: bool) -> None:
         """Wait until it has settled; connect if it is not, and once more if it has broken off meanwhile."""
@@ -76,6 +87,14 @@ class Connection:
         if self.trouble is not None and not self._failed:
             self.wake(first)
             await self.settled.wait()
+
+    async def close(self) -> None:
+        """Leave the session, or give up entering it; returns when that is done."""
+        if self._owner is not None:
+            self._closing = True
+            self._news.set()
+            self._allow(0 if self._client is None else _LEAVE_SECONDS)
+            await asyncio.wait((self._owner,))
 
     async def call(self, tool: str, arguments: dict[str, Any], report: Report) -> Iterator[ToolChunk]:
         """Call a tool and return what its result says; called on any loop. Cancelled, it cancels the call there.
@@ -96,36 +115,41 @@ class Connection:
         signs = Signs(self._end)
         self._client, self._failed, self._ended = None, True, False
         try:
-            await self._serve(signs)
-        except asyncio.CancelledError:
-            self.trouble = "its connection was closed"
-            raise
+            # Whoever cancels the task itself, and not the scope, breaks off the goodbye of the SDK too.
+            with self._scope:
+                await self._serve(signs)
+            self._lost(
+                CLOSED if self._closing else f"it did not answer within {self.server.connect_timeout:g} s", signs
+            )
         except Exception as error:
-            self.trouble = self._reason(error, signs)
-            words = f"; its last words: {signs.last_words}" if signs.last_words else ""
-            _log.warning("the tools of the MCP server %r are missing: %s%s", self.server.name, self.trouble, words)
+            self._lost(self._reason(error, signs), signs)
         finally:
             self._client = self._owner = None
             self._settle()
 
     async def _serve(self, signs: Signs) -> None:
-        async with AsyncExitStack() as stack:
-            async with asyncio.timeout(self.server.connect_timeout):
-                client = await stack.enter_async_context(
-                    Client(open_transport(self.server, signs), message_handler=self._hear, cache=None)
-                )
-                await self._list(client)
+        async with (
+            Client(open_transport(self.server, signs), message_handler=self._hear, cache=None) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            await self._list(client)
             self._client, self.trouble, self._failed = client, None, False
-            follower = self._worker.start(self._follow(client))
-            stack.callback(follower.cancel)
-            while True:
+            tasks.start_soon(self._follow, client)
+            while not self._closing:
+                self._allow(math.inf)
                 if not self._news.is_set():
                     self._settle()
                 await self._news.wait()
                 if self._ended:
                     raise MCPError(CONNECTION_CLOSED, "Connection closed")
-                async with asyncio.timeout(self.server.connect_timeout):
+                if not self._closing:
+                    self._allow(self.server.connect_timeout)
                     await self._list(client)
+            tasks.cancel_scope.cancel()
+
+    def _allow(self, seconds: float) -> None:
+        """Let the owner work for so long; then it is cancelled, but not what the SDK must do to leave."""
+        self._scope.deadline = anyio.current_time() + seconds
 
     async def _list(self, client: Client) -> None:
         self._news.clear()
@@ -164,7 +188,7 @@ class Connection:
                         self._change()
             except SubscriptionLost:
                 pass
-            except (ListenNotSupportedError, MCPError):
+            except Exception:  # it tells nobody of changes, as older ones do not
                 return
             self._change()  # the server has hung up: whether it is still there shows when its tools are listed
             await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
@@ -186,7 +210,7 @@ class Connection:
     async def _call(self, tool: str, arguments: dict[str, Any], report: Report) -> Iterator[ToolChunk]:
         client, name, patience = self._client, self.server.name, self.server.call_timeout
         if client is None:
-            raise ToolError(absence(name, self.trouble or "its connection was closed"))
+            raise ToolError(absence(name, self.trouble or CLOSED))
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(patience) as silence:
@@ -214,11 +238,15 @@ class Connection:
 
     # ------------------------------------------------------------------------------------------------ what is said
 
+    def _lost(self, trouble: str, signs: Signs) -> None:
+        self.trouble = trouble
+        if not self._closing:
+            words = f"; its last words: {signs.last_words}" if signs.last_words else ""
+            _log.warning("the tools of the MCP server %r are missing: %s%s", self.server.name, trouble, words)
+
     def _reason(self, error: BaseException, signs: Signs) -> str:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if isinstance(error, TimeoutError):
-            return f"it did not answer within {self.server.connect_timeout:g} s"
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             return "it has ended"
         return self._shown(error) + (f" ({signs.status})" if signs.status else "")

@@ -92,7 +92,7 @@ class McpServers(ToolSource):
         with self._lock:
             self._closed, hub = True, self._hub
         if hub is not None:
-            hub.worker.close()
+            hub.close()
 
     def _open(self) -> _Hub:
         from .connection import Connection
@@ -103,7 +103,7 @@ class McpServers(ToolSource):
             if self._hub is None or not self._hub.worker.alive:  # as after a fork, to which the connections are useless
                 worker = Worker("agentscope-rx-mcp")
                 self._hub = _Hub(worker, tuple(Connection(server, worker) for server in self._servers))
-                weakref.finalize(self, worker.close)
+                weakref.finalize(self, self._hub.close)
             return self._hub
 
     async def __aenter__(self) -> Self:
@@ -128,3 +128,9 @@ class _Hub:
 
     worker: Worker
     connections: tuple[Connection, ...]
+
+    def close(self) -> None:
+        self.worker.close(self._leave)
+
+    async def _leave(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self.connections))

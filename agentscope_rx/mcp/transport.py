@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+import anyio
 import httpx2
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -68,7 +69,8 @@ async def _stdio(server: McpStdioServer, signs: Signs) -> AsyncIterator[Streams]
                 errors.close()  # the program has it now, and its end is the end of the last words
                 yield _Watched(read, signs.on_end), write
     finally:
-        await asyncio.wait((heard,), timeout=_GOODBYE_SECONDS)
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait((heard,), timeout=_GOODBYE_SECONDS)
 
 
 def _listen(read_end: int, server: McpStdioServer, signs: Signs, heard: asyncio.Future[None]) -> None:

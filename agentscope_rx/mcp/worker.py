@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import ToolError
@@ -20,6 +21,10 @@ _END_SECONDS = 10.0
 """How long `close` waits for the tasks to clean up: longer than they take when all goes well."""
 
 
+async def _nothing() -> None:
+    pass
+
+
 class Worker:
     """One daemon thread that runs one loop, and on it nothing but what it is given, until it is closed."""
 
@@ -27,6 +32,7 @@ class Worker:
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._waiters: set[asyncio.Future[None]] = set()
+        self._farewell: Callable[[], Coroutine[Any, Any, object]] | None = None
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
@@ -35,18 +41,6 @@ class Worker:
     def alive(self) -> bool:
         """Whether it runs, and in this process: a fork takes the object along, and not the thread."""
         return self._process == os.getpid() and self._thread.is_alive()
-
-    def start(self, coroutine: Coroutine[Any, Any, T], context: contextvars.Context | None = None) -> asyncio.Task[T]:
-        """Start a task, which `close` cancels; called on the loop.
-
-        Args:
-            coroutine: What it runs.
-            context: What it runs in, a copy of this context when None.
-        """
-        task = self._loop.create_task(coroutine, context=context)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine there, in a copy of this context, and return what it returns; called on any loop.
@@ -63,7 +57,9 @@ class Worker:
 
         def start() -> None:
             nonlocal task
-            task = self.start(make())
+            task = self._loop.create_task(make())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
             task.add_done_callback(lambda _: wake(ended))
 
         def cancel() -> None:
@@ -75,7 +71,8 @@ class Worker:
             self._call(start)
             await asyncio.wait((ended,))
         except asyncio.CancelledError:
-            self._call(cancel)
+            with suppress(ToolError):
+                self._call(cancel)
             await asyncio.wait((ended,))
             raise
         finally:
@@ -84,12 +81,22 @@ class Worker:
             raise _closed()
         return task.result()
 
-    def close(self) -> None:
-        """Cancel all that runs, and wait until it has cleaned up; any thread may call this, and again."""
+    def close(self, farewell: Callable[[], Coroutine[Any, Any, object]] = _nothing) -> None:
+        """Cancel all that runs, then run a last coroutine, and wait for its end; any thread may call this, and again.
+
+        Args:
+            farewell: Makes the coroutine.
+        """
         if self.alive:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            with suppress(ToolError):
+                self._call(partial(self._stop, farewell))
             if threading.current_thread() is not self._thread:
                 self._thread.join(_END_SECONDS)
+
+    def _stop(self, farewell: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        if self._farewell is None:
+            self._farewell = farewell
+            self._loop.stop()
 
     def _call(self, callback: Callable[[], object]) -> None:
         try:
@@ -100,18 +107,18 @@ class Worker:
     def _serve(self) -> None:
         try:
             self._loop.run_forever()
-            self._loop.run_until_complete(self._end())
+            self._loop.run_until_complete(self._end(self._farewell or _nothing))
         finally:
             self._loop.close()
             for waiter in tuple(self._waiters):  # for what was called for too late to be started
                 wake(waiter)
 
-    async def _end(self) -> None:
-        while self._tasks:
-            tasks = tuple(self._tasks)
+    async def _end(self, farewell: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        while tasks := tuple(self._tasks):
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+        await farewell()
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()
 

@@ -304,6 +304,31 @@ def test_closing_ends_the_program_and_is_final(servers: McpServers) -> None:
     servers.close()
 
 
+@pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.heavy)])
+def test_a_page_is_told_that_the_session_is_over_and_may_be_deaf_to_it(hangs: bool) -> None:
+    methods: list[str] = []
+
+    def with_sessions(app: Any) -> Any:
+        async def note(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                methods.append(scope["method"])
+            if dict(scope.get("headers", ())).get(b"mcp-method") == b"server/discover":
+                await send({"type": "http.response.start", "status": 404, "headers": []})
+                await send({"type": "http.response.body"})
+            elif hangs and scope.get("method") == "DELETE":
+                await asyncio.sleep(60)
+            else:
+                await app(scope, receive, send)
+
+        return note
+
+    with website("bare", with_sessions) as url:
+        with McpServers(page(url), patience=60) as servers:
+            assert not found(servers).missing
+        assert methods[-1] == "DELETE"
+        assert not servers._hub.worker.alive
+
+
 def test_closing_fails_the_calls_that_are_out() -> None:
     async def main() -> None:
         async with McpServers(plain(), patience=60) as servers:

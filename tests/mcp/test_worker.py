@@ -98,6 +98,34 @@ def test_closing_ends_what_runs_and_what_comes_later() -> None:
     worker.close()
 
 
+def test_the_last_thing_that_runs_is_the_farewell() -> None:
+    worker = Worker("test-worker")
+    told: list[str] = []
+    started = threading.Event()
+
+    async def wait() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            told.append("ended")
+
+    async def say_goodbye() -> None:
+        await asyncio.sleep(0.01)
+        told.append("goodbye")
+
+    async def main() -> None:
+        task = asyncio.create_task(worker.run(wait))
+        await asyncio.to_thread(started.wait)
+        await asyncio.gather(*(asyncio.to_thread(worker.close, say_goodbye) for _ in range(3)))
+        with pytest.raises(ToolError, match="closed"):
+            await task
+
+    asyncio.run(main())
+    assert told == ["ended", "goodbye"]
+
+
 def test_it_may_be_closed_by_what_it_runs() -> None:
     worker = Worker("test-worker")
 
