@@ -17,6 +17,9 @@ DATA = base64.b64encode(BYTES).decode()
 
 
 class Opaque:
+    def __repr__(self) -> str:
+        return "Opaque()"
+
     def __str__(self) -> str:
         return "opaque \udcff"
 

@@ -4,7 +4,7 @@ import base64
 import enum
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -52,6 +52,9 @@ class StrColour(str, enum.Enum):  # noqa: UP042 - str() of it is not its value
 
 
 class Opaque:
+    def __repr__(self) -> str:
+        return "Opaque()"
+
     def __str__(self) -> str:
         return "opaque"
 
@@ -92,7 +95,12 @@ TEXT_TABLE = [
     ([TextBlock("a"), "b", TextBlock("c")], "abc"),
     ([TextBlock("a"), 1], '[{"type": "text", "text": "a", "id": null, "metadata": null}, 1]'),
     ({"\udcff": "\udcff"}, '{"\ufffd": "\ufffd"}'),
-    (AssistantMessage("bot", [ThinkingBlock("hm"), TextBlock("said")]), "said"),
+    (
+        AssistantMessage(
+            "bot", [ThinkingBlock("hm"), TextBlock("said")], id="m", timestamp=datetime(2024, 5, 6, tzinfo=UTC)
+        ),
+        "said",
+    ),
 ]
 
 
