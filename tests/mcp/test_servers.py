@@ -353,6 +353,14 @@ def test_closing_while_connecting() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("moment", [0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12])
+def test_closing_at_any_moment_leaves_no_program(moment: float) -> None:
+    servers = McpServers(plain(), crashing(), patience=moment)
+    found(servers)
+    servers.close()
+    gc.collect()  # a program that nobody has seen end, or a pipe that is open, is a warning now
+
+
 def test_looking_may_be_cancelled_and_the_server_still_comes() -> None:
     async def main() -> None:
         async with McpServers(plain(), patience=600) as servers:
