@@ -1,6 +1,6 @@
 """What all tests share: how many examples a property is tried on.
 
-HYPOTHESIS_PROFILE=ci tries 2,000 random examples of each; the default tries few, and the same ones every time. The
+HYPOTHESIS_PROFILE=ci tries 2,000 random examples of each, the default few; both try the same ones every time. The
 properties that are laws, by their names, are marked `law`.
 """
 
@@ -19,7 +19,9 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_bas
 settings.register_profile(
     "default", max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
 )
-settings.register_profile("ci", max_examples=2_000, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile(
+    "ci", max_examples=2_000, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _LAW = re.compile(r"test_l[1-8]_")

@@ -18,7 +18,7 @@ __all__ = ["perform"]
 Put: TypeAlias = Callable[[ToolChunk], Awaitable[None]]
 
 
-async def perform(body: Callable[[], Any], put: Put, name: str) -> None:
+async def perform(body: Callable[[], Any], put: Put, name: str, begin: Callable[[], object] = lambda: None) -> None:
     """Run a function to its end.
 
     An asynchronous function runs on the loop, any other in a thread. What an iterator yields is put piece by piece,
@@ -28,8 +28,13 @@ async def perform(body: Callable[[], Any], put: Put, name: str) -> None:
         body: The function.
         put: Takes the chunks. It is called, and may block, in the thread; on the loop it is awaited.
         name: The name of the thread.
+        begin: Called on the loop when the function begins to run.
     """
-    rest = body() if runs_on_loop(body) else await _in_thread(lambda: _put_here(body, put), name)
+    if runs_on_loop(body):
+        begin()
+        rest = body()
+    else:
+        rest = await _in_thread(lambda: _put_here(body, put), name, begin)
     if isinstance(rest, Awaitable):
         rest = await rest
     if isinstance(rest, AsyncIterator):
@@ -40,7 +45,7 @@ async def perform(body: Callable[[], Any], put: Put, name: str) -> None:
                 await put(chunk)
 
 
-async def _in_thread(function: Callable[[], Any], name: str) -> Any:
+async def _in_thread(function: Callable[[], Any], name: str, begin: Callable[[], object]) -> Any:
     """Run a function in a thread of its own, in a copy of this context.
 
     A thread cannot be killed. This one is a daemon and belongs to no pool, so that a function that hangs holds up
@@ -55,6 +60,8 @@ async def _in_thread(function: Callable[[], Any], name: str) -> Any:
             done.set_result(outcome)
 
     def run() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(begin)
         try:
             outcome: tuple[Any, BaseException | None] = (context.run(function), None)
         except BaseException as error:

@@ -27,7 +27,7 @@ __all__ = ["PATIENCE", "refusal", "run_tool"]
 _log = logging.getLogger(__name__)
 
 PATIENCE = 0.02
-"""Seconds that a silent call has to suspend itself before it counts as begun."""
+"""Seconds that a silent call has to suspend itself, once its function runs, before it counts as begun."""
 
 _CLEANUP = 3.0
 """Seconds that a cancelled call has to clean up before it is left behind."""
@@ -81,7 +81,7 @@ async def run_tool(
 
     Yields:
         `ToolStart`, what the tool says, in order, and exactly one `ToolEnd`; or `ToolSuspended` alone. A call begins
-        with its first output, or when it has been silent for 20 ms; of a tool that declares `suspends`, only with
+        with its first output, or when it has run in silence for 20 ms; of a tool that declares `suspends`, only with
         its first output.
     """
     if tool is None:
@@ -91,12 +91,15 @@ async def run_tool(
         return
     channel: Channel[ToolChunk] = Channel(buffer)
     # A task of its own tells a CancelledError that the tool raises from one that is meant for us.
-    outcome = _outcome(call, tool, context, channel)
+    running = asyncio.Event()
+    outcome = _outcome(call, tool, context, channel, running)
     task = asyncio.create_task(outcome, name=f"tool {tool.name}", context=variables)
     task.add_done_callback(lambda _: channel.close())
+    task.add_done_callback(lambda _: running.set())
     end = ToolEnd(ToolResultState.SUCCESS)
     last = ""
     try:
+        await running.wait()  # that a thread takes its time to start is no silence
         begun = not await _speaks_or_ends(channel, None if tool.suspends else PATIENCE)
         if not begun and task.done() and isinstance(suspend := task.result(), ToolSuspend):
             yield ToolSuspended(suspend.reason)
@@ -143,7 +146,7 @@ async def _end_of(task: asyncio.Task[Any], tool: Tool) -> None:
 
 
 async def _outcome(
-    call: ToolUseBlock, tool: Tool, context: RuntimeContext, channel: Channel[ToolChunk]
+    call: ToolUseBlock, tool: Tool, context: RuntimeContext, channel: Channel[ToolChunk], running: asyncio.Event
 ) -> BaseException | None:
     check = ChunkCheck()
 
@@ -152,7 +155,7 @@ async def _outcome(
 
     try:
         body = tool.bind(_arguments(call), context, ToolEmitter(put))
-        await perform(body, put, f"tool {tool.name}")
+        await perform(body, put, f"tool {tool.name}", running.set)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
