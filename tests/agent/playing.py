@@ -54,8 +54,13 @@ class Play:
         """What is remembered."""
         return self.agent.get_state(self.context).run()
 
+    async def next_input(self, question: str) -> Any:
+        """The answers that the session waits for, or else the question."""
+        paused = (await self.agent.get_state(self.context)).paused
+        return (paused and self.answers(paused.message)) or question
+
     def answers(self, message: AssistantMessage) -> list[Any]:
-        """What is said to the calls of a paused reply: to one of them at least."""
+        """What is said to the calls of a paused reply that wait: to one of them at least, if there is one."""
         verdicts = self.scenario.verdicts
         waiting = [call for call in message.get_content_blocks(ToolUseBlock) if call.state in _WAITING]
         said = [(call, verdicts[at % len(verdicts)]) for at, call in enumerate(waiting)]

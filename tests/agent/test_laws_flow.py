@@ -45,7 +45,7 @@ ONCE = {
 """Joins, parses and encodes: what is done for a block, and never for a delta."""
 
 
-@given(st.lists(st.sampled_from(sorted(SHAPES)), min_size=1, max_size=3), st.integers(0, 5))
+@given(st.lists(st.sampled_from(sorted(SHAPES)), min_size=1, max_size=2), st.integers(0, 5))
 def test_l4_a_delta_more_is_the_same_work_more_however_long_the_history(shapes: list[str], history: int) -> None:
     for before in (history, 0):
         work(shapes, 4, before)  # builds what is made when it is first needed
@@ -110,8 +110,9 @@ def check_statistics(now: StreamStatistics, limit: int, waiting: int) -> None:
 def check_lead(play: Play, published: Sequence[Any]) -> None:
     """Neither the model nor a tool is far ahead of what is published."""
     assert play.model.said <= len(published) + play.scenario.silent + len(play.model.requests)
-    pieces = sum(isinstance(event, ToolResultTextDeltaEvent) for event in published)
-    assert play.workshop.given <= pieces + (TOOL_BUFFER + 1) * calls_at_once(published)
+    if play.workshop.given:
+        pieces = sum(isinstance(event, ToolResultTextDeltaEvent) for event in published)
+        assert play.workshop.given <= pieces + (TOOL_BUFFER + 1) * calls_at_once(published)
 
 
 def calls_at_once(events: Iterable[AgentEvent]) -> int:
