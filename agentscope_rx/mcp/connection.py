@@ -218,7 +218,7 @@ class Connection:
                 async def progressed(progress: float, total: float | None, message: str | None) -> None:
                     if not silence.expired():
                         silence.reschedule(loop.time() + patience)
-                    report(progress, total, message)
+                    report(progress, total, message and self.server.hide(message))
 
                 result = await client.call_tool(tool, arguments, progress_callback=progressed)
         except TimeoutError:

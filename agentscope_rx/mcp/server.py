@@ -50,7 +50,8 @@ class McpServer:
 
     def hide(self, text: str) -> str:
         """Return the text without what must not be shown, as far as it is known."""
-        for secret in sorted(set(self.secrets()), key=len, reverse=True):
+        known = {part for secret in self.secrets() for part in (secret, *secret.splitlines())}  # a key may have lines
+        for secret in sorted(known, key=len, reverse=True):
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, "[hidden]")
         return text

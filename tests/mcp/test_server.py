@@ -62,3 +62,5 @@ def test_what_is_secret_is_hidden_wherever_it_stands() -> None:
     assert web.hide(f"{KEY} pass-word q+u+e+r+y example") == "[hidden] [hidden] [hidden] example"
     secret_path = McpHttpServer("one", f"https://example.org/{KEY}/mcp")
     assert secret_path.hide(f"401 for https://example.org/{KEY}/mcp") == "401 for https://example.org/[hidden]/mcp"
+    lines = McpStdioServer("one", "serve", env={"PEM": "-----BEGIN-----\nAAAASECRET\n-----END-----"})
+    assert lines.hide("its last words: AAAASECRET") == "its last words: [hidden]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -18,8 +19,9 @@ from .server import Lease, Refusal
 
 __all__ = ["SqlServer", "url_of"]
 
-_TRIES, _PAUSE = 20, 0.05
-"""How often the tables are tried to be made, and the seconds in between: no database lets several do so at once."""
+_TRIES, _PAUSE, _PATIENCE = 20, 0.05, 30.0
+"""How often the tables are tried to be made, the seconds in between, and those after which it is not tried again: no
+database lets several do so at once."""
 
 _TABLES = {
     "agent_states": """
@@ -200,14 +202,14 @@ class SqlServer:
 
     async def _prepare(self) -> None:
         async with self._preparing:
-            left = _TRIES
+            left, give_up = _TRIES, time.monotonic() + _PATIENCE
             while not self._prepared:
                 try:
                     await self._make_tables()
                     self._prepared = True
                 except DBAPIError:  # perhaps since another process does the same at the moment
                     left -= 1
-                    if not left:
+                    if not left or time.monotonic() > give_up:
                         raise
                     await asyncio.sleep(_PAUSE)
 
