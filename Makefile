@@ -24,7 +24,7 @@ chat: $(VENV)/.local
 	else exec $(BIN)/agentscope-rx chat $(ARGS); fi
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 $(ARGS)
 
 heavy: $(VENV)/.dev $(VENV)/.local
 	$(BIN)/python -m pytest -m heavy $(ARGS)
