@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["calls_by_name", "calls_of", "steps_of"]
+__all__ = ["calls_of", "counting", "steps_of"]
 
 
 def calls_of(work: Callable[..., Any], *args: Any) -> int:
@@ -19,12 +20,14 @@ def calls_of(work: Callable[..., Any], *args: Any) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    _profiled(on_call, work, *args)
+    with _profiled(on_call):
+        work(*args)
     return count
 
 
-def calls_by_name(work: Callable[..., Any], *args: Any) -> Counter[str]:
-    """How often a piece of work calls each function, by its qualified name."""
+@contextmanager
+def counting() -> Iterator[Counter[str]]:
+    """Count how often each function is called in this thread, by its qualified name."""
     count = Counter[str]()
 
     def on_call(frame: Any, event: str, argument: Any) -> None:
@@ -33,16 +36,17 @@ def calls_by_name(work: Callable[..., Any], *args: Any) -> Counter[str]:
         elif event == "c_call":
             count[argument.__qualname__] += 1
 
-    _profiled(on_call, work, *args)
-    return count
+    with _profiled(on_call):
+        yield count
 
 
-def _profiled(on_call: Callable[..., None], work: Callable[..., Any], *args: Any) -> None:
+@contextmanager
+def _profiled(on_call: Callable[..., None]) -> Iterator[None]:
     before = sys.getprofile()
     gc.disable()  # its callbacks would count too
     sys.setprofile(on_call)
     try:
-        work(*args)
+        yield
     finally:
         sys.setprofile(before)
         gc.enable()

@@ -21,7 +21,7 @@ from agentscope_rx import (
     UserMessage,
 )
 from agentscope_rx.testing import TurnItem, assert_valid_stream, data, text, thinking, tool_call
-from tests.counting import calls_by_name
+from tests.counting import counting
 from tests.virtual_time import in_virtual_time
 
 from .playing import Play
@@ -61,13 +61,15 @@ def work(shapes: Iterable[str], n: int, history: int) -> Counter[str]:
     """What is called for a reply in which each of the shapes comes in `n` pieces."""
     play = Play(Scenario((Turn(tuple(item for shape in shapes for item in SHAPES[shape](n))),)))
 
-    async def main() -> None:
+    async def main() -> Counter[str]:
         await play.agent.observe([UserMessage("earlier")] * history, play.context)
         async with play.agent.stream_events("go", play.context).iterate(buffer=4) as events:
-            async for _ in events:
-                pass
+            with counting() as calls:
+                async for _ in events:
+                    pass
+        return calls
 
-    return calls_by_name(in_virtual_time, main)
+    return in_virtual_time(main)
 
 
 # ------------------------------------------------------------------------------------------------ L5, back-pressure
