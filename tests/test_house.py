@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "agentscope_rx"
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("identity", "message", "errors"),
+    ("lazy", "identity", "message", "errors"),
     ("event",),
     ("stream",),
     ("operators",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazily
 from .base import (
     METADATA_PARENT_SESSION_ID,
     METADATA_PROGRESS,
@@ -133,13 +133,8 @@ __all__ = [
     "is_progress",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # The codec is loaded when it is first asked for: its tables are large, and many programs need none of them.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(".codec", __name__), name)
-    return value
+# The codec is loaded when it is first asked for: its tables are large, and many programs need none of them.
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ".codec"))
 
 
 def __dir__() -> list[str]:

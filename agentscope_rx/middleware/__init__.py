@@ -5,9 +5,9 @@ What every agent needs loads with the package; the ready-made ones when they are
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazily
 from .base import (
     ActingInput,
     AgentCallInput,
@@ -63,9 +63,4 @@ _LAZY = {
     "estimate_tokens": ".context_window",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
-    return value
+__getattr__ = lazily(__name__, _LAZY)

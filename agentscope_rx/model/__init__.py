@@ -5,9 +5,9 @@ The types load with the package; adapters, and with them the HTTP client, when t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazily
 from .types import (
     ChatModel,
     DataPiece,
@@ -87,12 +87,7 @@ _LAZY = {
     "resolve_model": ".registry",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if (module := _LAZY.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(module, __name__), name)
-    return value
+__getattr__ = lazily(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:

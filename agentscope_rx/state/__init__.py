@@ -5,9 +5,9 @@ The store in memory loads with the package, the others when they are first asked
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazily
 from .agent_state import AgentState, ContextCut, PausedReply
 from .memory import InMemoryStateStore
 from .store import LeasingStateStore, StateStore, StoredState, leased
@@ -41,12 +41,7 @@ _LAZY = {
     "SqliteStateStore": ".sqlite",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
-    return value
+__getattr__ = lazily(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:
